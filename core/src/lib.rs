@@ -1,0 +1,6 @@
+//! What cmshim knows without touching RDMA.
+//!
+//! Nothing in here calls a C library or needs a device, so all of it is tested as plain Rust.
+#![forbid(unsafe_code)]
+
+pub mod model;

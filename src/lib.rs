@@ -1,0 +1,1 @@
+//! libcmshim: the shared object that stands between a program and librdmacm/libibverbs.
