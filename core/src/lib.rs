@@ -3,4 +3,5 @@
 //! Nothing in here calls a C library or needs a device, so all of it is tested as plain Rust.
 #![forbid(unsafe_code)]
 
+pub mod config;
 pub mod model;

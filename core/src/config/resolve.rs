@@ -1,0 +1,209 @@
+//! Puts defaults, file and variables together.
+
+use std::ffi::OsString;
+use std::fmt;
+
+use serde::Serialize;
+
+use super::file::FileValue;
+use super::lookup::same_program;
+use super::problem::Problem;
+use super::table::KEYS;
+use super::typed::{build, Config};
+use super::value::Value;
+use super::{file, vars};
+
+/// So many problems of one file or environment are told; more are counted.
+/// They may all be written at the start of every program.
+const MAX_PROBLEMS: usize = 20;
+
+/// Everything that the configuration depends on.
+#[derive(Debug, Clone, Default)]
+pub struct Input {
+    /// Path and contents of the file, or why it could not be read. `None`: no file.
+    pub file: Option<(String, Result<String, String>)>,
+    /// The environment. Only names that start with `CMSHIM_` are looked at.
+    ///
+    /// In secure-execution mode (a setuid program) leave it empty, as [`gather`](super::gather) does.
+    pub vars: Vec<(OsString, OsString)>,
+    /// The names of this program: /proc/self/comm and the file name of the executable.
+    /// Where sections for both exist, the earlier name is stronger.
+    pub program: Vec<String>,
+}
+
+/// Where an effective value comes from.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[serde(tag = "from", rename_all = "kebab-case")]
+pub enum Origin {
+    Default,
+    File {
+        path: String,
+        line: usize,
+        /// The program's section, for example `program.rping`; `None` for the general part.
+        section: Option<String>,
+    },
+    #[serde(rename = "variable")]
+    Var {
+        name: String,
+    },
+}
+
+impl fmt::Display for Origin {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Origin::Default => f.write_str("default"),
+            Origin::File {
+                path,
+                line,
+                section: None,
+            } => write!(f, "{path}:{line}"),
+            Origin::File {
+                path,
+                line,
+                section: Some(section),
+            } => write!(f, "{path}:{line} [{section}]"),
+            Origin::Var { name } => f.write_str(name),
+        }
+    }
+}
+
+/// The effective value of one key.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Setting {
+    pub key: &'static str,
+    pub value: Value,
+    pub origin: Origin,
+}
+
+/// The configuration with its history.
+#[derive(Debug, Clone)]
+pub struct Loaded {
+    pub config: Config,
+    /// One for each row of the table, in its order.
+    pub settings: Vec<Setting>,
+    /// In the order file (by line), variables.
+    pub problems: Vec<Problem>,
+    program: Vec<String>,
+}
+
+impl Loaded {
+    /// Whether the list `skip` names this program.
+    pub fn skipped(&self) -> bool {
+        let named = |wanted: &String| self.program.iter().any(|name| same_program(wanted, name));
+        self.config.skip.iter().any(named)
+    }
+
+    /// Whether the library does anything in this program.
+    pub fn active(&self) -> bool {
+        !self.config.disable && !self.skipped()
+    }
+}
+
+/// Puts everything together. Pure, and never fails.
+pub fn load(input: &Input) -> Loaded {
+    let mut settings: Vec<Setting> = KEYS
+        .iter()
+        .map(|key| Setting {
+            key: key.name,
+            value: key.default_value(),
+            origin: Origin::Default,
+        })
+        .collect();
+    let mut problems = apply_file(input, &mut settings);
+    problems.extend(apply_vars(input, &mut settings));
+    for problem in &mut problems {
+        if concerns(problem, &input.program) {
+            say_what_is_used(problem, &settings);
+        }
+    }
+    // Cannot fail: the values are checked against the table, and the test
+    // `table_and_struct_agree` checks every row of the table against the struct.
+    let config = build(&settings).expect("table and struct agree");
+    Loaded {
+        config,
+        settings,
+        problems,
+        program: input.program.clone(),
+    }
+}
+
+fn apply_file(input: &Input, settings: &mut [Setting]) -> Vec<Problem> {
+    let Some((path, contents)) = &input.file else {
+        return Vec::new();
+    };
+    let text = match contents {
+        Ok(text) => text,
+        Err(why) => return vec![unreadable(path, why)],
+    };
+    let (values, problems) = file::read(path, text);
+    let general = values.iter().filter(|v| v.program.is_none());
+    for value in general {
+        assign_from_file(settings, path, value);
+    }
+    // The weakest name first, so that the strongest has the last word.
+    for name in input.program.iter().rev() {
+        let own = |v: &&FileValue| v.program.as_ref().is_some_and(|p| same_program(p, name));
+        for value in values.iter().filter(own) {
+            assign_from_file(settings, path, value);
+        }
+    }
+    limited(problems, Some(path))
+}
+
+fn apply_vars(input: &Input, settings: &mut [Setting]) -> Vec<Problem> {
+    let (values, problems) = vars::read(&input.vars);
+    for var in values {
+        settings[var.row].value = var.value;
+        settings[var.row].origin = Origin::Var { name: var.name };
+    }
+    limited(problems, None)
+}
+
+fn assign_from_file(settings: &mut [Setting], path: &str, from: &FileValue) {
+    let setting = &mut settings[from.row];
+    setting.value = from.value.clone();
+    setting.origin = Origin::File {
+        path: path.to_owned(),
+        line: from.line,
+        section: from.program.as_deref().map(super::lookup::program_section),
+    };
+}
+
+fn unreadable(path: &str, why: &str) -> Problem {
+    Problem {
+        file: Some(path.to_owned()),
+        what: why.to_owned(),
+        used: "nothing of this file is used".to_owned(),
+        ..Problem::default()
+    }
+}
+
+fn limited(mut problems: Vec<Problem>, file: Option<&str>) -> Vec<Problem> {
+    if problems.len() > MAX_PROBLEMS {
+        let more = problems.len() - MAX_PROBLEMS;
+        problems.truncate(MAX_PROBLEMS);
+        problems.push(Problem {
+            file: file.map(str::to_owned),
+            what: format!("and {more} more"),
+            ..Problem::default()
+        });
+    }
+    problems
+}
+
+/// Whether a problem is one of this program, and not only of another program's section.
+fn concerns(problem: &Problem, names: &[String]) -> bool {
+    match &problem.program {
+        Some(program) => names.iter().any(|name| same_program(program, name)),
+        None => true,
+    }
+}
+
+/// The consequence of a wrong value.
+fn say_what_is_used(problem: &mut Problem, settings: &[Setting]) {
+    let Some(row) = problem.row else {
+        return;
+    };
+    let setting = &settings[row];
+    problem.used = format!("used: {} ({})", setting.value, setting.origin);
+}

@@ -1,0 +1,168 @@
+//! The table: every key with its type, range, default and help.
+
+/// What a key takes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Kind {
+    /// `true` or `false`.
+    Bool,
+    /// One of these words.
+    Choice(&'static [&'static str]),
+    /// A whole number, both ends included. The unit is empty for a plain count.
+    Int {
+        min: u64,
+        max: u64,
+        unit: &'static str,
+    },
+    /// A file name; empty means none.
+    Path,
+    /// A list of program names.
+    Names,
+}
+
+/// A default, in a form that a constant can hold.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Preset {
+    Bool(bool),
+    Int(u64),
+    Text(&'static str),
+    List(&'static [&'static str]),
+}
+
+/// One row of the table.
+#[derive(Debug, Clone, Copy)]
+pub struct Key {
+    /// With its section: `listen.min_backlog`.
+    pub name: &'static str,
+    pub kind: Kind,
+    pub default: Preset,
+    /// Whether a `[program.NAME]` section may set it.
+    pub per_program: bool,
+    /// One line, without a full stop.
+    pub help: &'static str,
+    /// Whole sentences: what it is good for, what its extremes mean.
+    pub more: &'static str,
+}
+
+/// All keys. Keys of one section stand together; keys without a section come first.
+pub const KEYS: &[Key] = &[
+    Key {
+        name: "disable",
+        kind: Kind::Bool,
+        default: Preset::Bool(false),
+        per_program: true,
+        help: "Pass every call through and say nothing",
+        more: "The library stays loaded, but does nothing: no thread, no line, no changed argument.",
+    },
+    Key {
+        name: "skip",
+        kind: Kind::Names,
+        default: Preset::List(&[]),
+        per_program: false,
+        help: "Programs in which the library does nothing",
+        more: "Names as in /proc/PID/comm or the file name of the executable, without a directory. \
+               In the variable, names are separated by commas.",
+    },
+    Key {
+        name: "threads",
+        kind: Kind::Choice(&["on", "off"]),
+        default: Preset::Text("on"),
+        per_program: true,
+        help: "Whether the library may start a thread of its own",
+        more: "The thread runs the timers (early warning, watchdog, repeat summaries). Without it those \
+               are off. Use \"off\" for a program that must stay single-threaded, for example because it \
+               calls unshare or setns.",
+    },
+    Key {
+        name: "log.file",
+        kind: Kind::Path,
+        default: Preset::Text(""),
+        per_program: true,
+        help: "Where the lines go; empty is standard error",
+        more: "Lines are appended. %p in the name becomes the process id. A name that does not start with / \
+               counts from the directory in which the program starts.",
+    },
+    Key {
+        name: "log.level",
+        kind: Kind::Choice(&["off", "error", "warn", "info", "debug"]),
+        default: Preset::Text("warn"),
+        per_program: true,
+        help: "The least important line that is still written",
+        more: "\"error\" is failed connections only, \"warn\" adds early warnings and suspicious states, \
+               \"info\" adds clean ends, \"debug\" adds what the library itself decides.",
+    },
+    Key {
+        name: "log.format",
+        kind: Kind::Choice(&["text", "json"]),
+        default: Preset::Text("text"),
+        per_program: true,
+        help: "One line of text, or one JSON object on a line, for each incident",
+        more: "",
+    },
+    Key {
+        name: "reasons.enable",
+        kind: Kind::Bool,
+        default: Preset::Bool(true),
+        per_program: true,
+        help: "Say who, why and what to do for each connection that fails",
+        more: "With false the other keys of this section have no effect.",
+    },
+    Key {
+        name: "reasons.early_warning_ms",
+        kind: Kind::Int { min: 0, max: 600_000, unit: "ms" },
+        default: Preset::Int(5_000),
+        per_program: true,
+        help: "Warn when a connect has no answer for this long",
+        more: "The kernel itself gives up much later, and says nothing before. 0 is off.",
+    },
+    Key {
+        name: "reasons.watchdog_ms",
+        kind: Kind::Int { min: 0, max: 600_000, unit: "ms" },
+        default: Preset::Int(1_000),
+        per_program: true,
+        help: "Warn when rdma_destroy_id or rdma_destroy_qp blocks for this long",
+        more: "They wait until the program has acknowledged every event of the id; the line names the \
+               events that it has not. 0 is off.",
+    },
+    Key {
+        name: "reasons.short_lived_ms",
+        kind: Kind::Int { min: 0, max: 600_000, unit: "ms" },
+        default: Preset::Int(1_000),
+        per_program: true,
+        help: "A connection that ends sooner than this after it was established is named",
+        more: "A later disconnect counts as a clean end. 0 is off.",
+    },
+    Key {
+        name: "reasons.slow_connect_ms",
+        kind: Kind::Int { min: 0, max: 600_000, unit: "ms" },
+        default: Preset::Int(4_000),
+        per_program: true,
+        help: "A connect that succeeded but took longer than this is named",
+        more: "Requests that a full backlog dropped are sent again after seconds, without an error at either \
+               end. 0 is off.",
+    },
+    Key {
+        name: "reasons.repeat_s",
+        kind: Kind::Int { min: 0, max: 3_600, unit: "s" },
+        default: Preset::Int(10),
+        per_program: true,
+        help: "Count the same reason for the same peer within this time instead of writing it again",
+        more: "One summary line follows. 0 writes every line.",
+    },
+    Key {
+        name: "reasons.private_data_max",
+        kind: Kind::Int { min: 0, max: 196, unit: "bytes" },
+        default: Preset::Int(64),
+        per_program: true,
+        help: "How much of the private data of a reject is shown",
+        more: "0 shows none.",
+    },
+    Key {
+        name: "listen.min_backlog",
+        kind: Kind::Int { min: 0, max: 65_535, unit: "" },
+        default: Preset::Int(128),
+        per_program: true,
+        help: "Raise a smaller backlog of rdma_listen to this",
+        more: "Never above the kernel's limit, /proc/sys/net/rdma_ucm/max_backlog, and not on iWARP. \
+               0 leaves the backlog alone.",
+    },
+];

@@ -1,0 +1,140 @@
+//! The typed configuration, one field for each row of the table.
+//!
+//! The struct is filled from the checked values by name: `deny_unknown_fields` and the absence of
+//! field defaults make a row without a field, or a field without a row, an error that the tests see.
+
+use std::time::Duration;
+
+use serde::{Deserialize, Deserializer};
+use serde_json::{Map, Value as Json};
+
+use super::resolve::{load, Input, Setting};
+
+/// What every part of cmshim is told to do.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Config {
+    pub disable: bool,
+    pub skip: Vec<String>,
+    /// Whether threads of our own are allowed.
+    #[serde(deserialize_with = "on_off")]
+    pub threads: bool,
+    pub log: Log,
+    pub reasons: Reasons,
+    pub listen: Listen,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Log {
+    /// `None` is standard error. Still holds `%p`: see [`Log::path_for`].
+    #[serde(deserialize_with = "non_empty")]
+    pub file: Option<String>,
+    pub level: Level,
+    pub format: Format,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Reasons {
+    pub enable: bool,
+    /// Zero is off.
+    #[serde(rename = "early_warning_ms", deserialize_with = "millis")]
+    pub early_warning: Duration,
+    /// Zero is off.
+    #[serde(rename = "watchdog_ms", deserialize_with = "millis")]
+    pub watchdog: Duration,
+    /// Zero is off.
+    #[serde(rename = "short_lived_ms", deserialize_with = "millis")]
+    pub short_lived: Duration,
+    /// Zero is off.
+    #[serde(rename = "slow_connect_ms", deserialize_with = "millis")]
+    pub slow_connect: Duration,
+    /// Zero writes every line.
+    #[serde(rename = "repeat_s", deserialize_with = "seconds")]
+    pub repeat: Duration,
+    /// Bytes shown.
+    pub private_data_max: usize,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Listen {
+    /// 0 leaves the program's backlog alone.
+    pub min_backlog: u32,
+}
+
+/// The order is by how much is written: `Off` is the least.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Level {
+    Off,
+    Error,
+    Warn,
+    Info,
+    Debug,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Format {
+    Text,
+    Json,
+}
+
+impl Default for Config {
+    /// The built-in defaults.
+    fn default() -> Config {
+        load(&Input::default()).config
+    }
+}
+
+impl Log {
+    /// The file for this process, with `%p` replaced; `None` is standard error.
+    pub fn path_for(&self, pid: u32) -> Option<String> {
+        let file = self.file.as_ref()?;
+        Some(file.replace("%p", &pid.to_string()))
+    }
+}
+
+/// Fills the struct from one setting per row of the table.
+pub(super) fn build(settings: &[Setting]) -> Result<Config, String> {
+    let mut root = Map::new();
+    for setting in settings {
+        let value = serde_json::to_value(&setting.value).map_err(|e| e.to_string())?;
+        insert(&mut root, setting.key, value)?;
+    }
+    Config::deserialize(Json::Object(root)).map_err(|e| e.to_string())
+}
+
+fn insert(map: &mut Map<String, Json>, key: &str, value: Json) -> Result<(), String> {
+    let Some((section, rest)) = key.split_once('.') else {
+        map.insert(key.to_owned(), value);
+        return Ok(());
+    };
+    let inner = map
+        .entry(section)
+        .or_insert_with(|| Json::Object(Map::new()));
+    match inner {
+        Json::Object(inner) => insert(inner, rest, value),
+        _ => Err(format!("{section} is a key and a section")),
+    }
+}
+
+fn millis<'de, D: Deserializer<'de>>(d: D) -> Result<Duration, D::Error> {
+    u64::deserialize(d).map(Duration::from_millis)
+}
+
+fn seconds<'de, D: Deserializer<'de>>(d: D) -> Result<Duration, D::Error> {
+    u64::deserialize(d).map(Duration::from_secs)
+}
+
+fn on_off<'de, D: Deserializer<'de>>(d: D) -> Result<bool, D::Error> {
+    let word = String::deserialize(d)?;
+    Ok(word == "on")
+}
+
+fn non_empty<'de, D: Deserializer<'de>>(d: D) -> Result<Option<String>, D::Error> {
+    let text = String::deserialize(d)?;
+    Ok(Some(text).filter(|t| !t.is_empty()))
+}

@@ -1,0 +1,164 @@
+//! A value of a key, and the check of a value against the key's kind.
+
+use std::fmt;
+
+use serde::Serialize;
+
+use super::table::{Key, Kind, Preset};
+
+/// A checked value. It prints as TOML and serialises as plain JSON.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[serde(untagged)]
+pub enum Value {
+    Bool(bool),
+    Int(u64),
+    Text(String),
+    List(Vec<String>),
+}
+
+impl From<Preset> for Value {
+    fn from(preset: Preset) -> Value {
+        match preset {
+            Preset::Bool(b) => Value::Bool(b),
+            Preset::Int(n) => Value::Int(n),
+            Preset::Text(s) => Value::Text(s.to_owned()),
+            Preset::List(l) => Value::List(l.iter().map(|&s| s.to_owned()).collect()),
+        }
+    }
+}
+
+impl fmt::Display for Value {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Value::Bool(b) => write!(f, "{b}"),
+            Value::Int(n) => write!(f, "{n}"),
+            Value::Text(s) => f.write_str(&quoted(s)),
+            Value::List(l) => {
+                let items: Vec<String> = l.iter().map(|s| quoted(s)).collect();
+                write!(f, "[{}]", items.join(", "))
+            }
+        }
+    }
+}
+
+impl Key {
+    /// The built-in default.
+    pub fn default_value(&self) -> Value {
+        self.default.into()
+    }
+
+    /// The section that the key stands in; empty for none.
+    pub fn section(&self) -> &'static str {
+        self.name
+            .rsplit_once('.')
+            .map_or("", |(section, _)| section)
+    }
+
+    /// The name inside its section.
+    pub fn leaf(&self) -> &'static str {
+        self.name
+            .rsplit_once('.')
+            .map_or(self.name, |(_, leaf)| leaf)
+    }
+
+    /// The variable that sets it: `listen.min_backlog` is `CMSHIM_LISTEN_MIN_BACKLOG`.
+    pub fn variable(&self) -> String {
+        let upper = self.name.replace('.', "_").to_ascii_uppercase();
+        format!("{}{upper}", super::vars::PREFIX)
+    }
+}
+
+impl Kind {
+    /// What may be written, in words, for a message or the documentation.
+    pub fn allowed(&self) -> String {
+        match *self {
+            Kind::Bool => "true or false".to_owned(),
+            Kind::Choice(words) => words
+                .iter()
+                .map(|w| quoted(w))
+                .collect::<Vec<_>>()
+                .join(", "),
+            Kind::Int { min, max, unit } => {
+                let space = if unit.is_empty() { "" } else { " " };
+                format!("a whole number from {min} to {max}{space}{unit}")
+            }
+            Kind::Path => "a file name, or \"\" for none".to_owned(),
+            Kind::Names => "a list of program names, each without a directory".to_owned(),
+        }
+    }
+
+    /// Checks a whole number, given as `i128` so that anything a file holds fits.
+    pub(super) fn check_int(&self, number: i128) -> Result<Value, String> {
+        let Kind::Int { min, max, .. } = *self else {
+            return Err(format!("{number} is a number"));
+        };
+        match u64::try_from(number) {
+            Ok(n) if (min..=max).contains(&n) => Ok(Value::Int(n)),
+            _ if number < 0 => Err(format!("{number} is negative")),
+            _ => Err(format!("{number} is out of range")),
+        }
+    }
+
+    /// Checks a string.
+    pub(super) fn check_text(&self, text: &str) -> Result<Value, String> {
+        match *self {
+            Kind::Choice(words) if words.contains(&text) => Ok(Value::Text(text.to_owned())),
+            Kind::Choice(_) => Err(format!("{} is not one of the words", shown(text))),
+            Kind::Path if text.contains('\0') => Err("a file name cannot hold a zero byte".into()),
+            Kind::Path if text.len() > 4095 => Err("the file name is too long".into()),
+            Kind::Path => Ok(Value::Text(text.to_owned())),
+            _ => Err(format!("{} is a string", shown(text))),
+        }
+    }
+
+    /// Checks a list of strings.
+    pub(super) fn check_list(&self, items: Vec<String>) -> Result<Value, String> {
+        let Kind::Names = *self else {
+            return Err("this is a list".to_owned());
+        };
+        for item in &items {
+            if item.is_empty() {
+                return Err("a program name is empty".to_owned());
+            }
+            if item.contains('/') {
+                return Err(format!("{} has a directory in it", shown(item)));
+            }
+        }
+        Ok(Value::List(items))
+    }
+}
+
+/// A TOML string: quotes, with whatever cannot stand between them escaped.
+pub(super) fn quoted(text: &str) -> String {
+    let mut out = String::with_capacity(text.len() + 2);
+    out.push('"');
+    for c in text.chars() {
+        match c {
+            '"' | '\\' => out.extend(['\\', c]),
+            c if c.is_control() => out.push_str(&format!("\\u{:04X}", u32::from(c))),
+            c => out.push(c),
+        }
+    }
+    out.push('"');
+    out
+}
+
+/// A foreign string in a message: quoted, so that it stays on one line, and cut when long.
+pub(super) fn shown(text: &str) -> String {
+    const LIMIT: usize = 60;
+    if text.chars().count() <= LIMIT {
+        return quoted(text);
+    }
+    let head: String = text.chars().take(LIMIT).collect();
+    format!("{}...", quoted(&head))
+}
+
+/// A foreign key in a message: bare where TOML allows that, else as [`shown`].
+pub(super) fn shown_key(name: &str) -> String {
+    let bare = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '-';
+    if !name.is_empty() && name.len() <= 60 && name.chars().all(bare) {
+        name.to_owned()
+    } else {
+        shown(name)
+    }
+}
