@@ -4,7 +4,7 @@ use toml::de::{DeTable, DeValue};
 use toml::Spanned;
 
 use super::lookup::{dotted, is_section, row_of, sections, PROGRAM};
-use super::problem::Problem;
+use super::problem::{Problem, MAX_PROBLEMS};
 use super::suggest::nearest;
 use super::table::{Kind, KEYS};
 use super::value::{shown, Value};
@@ -24,7 +24,7 @@ pub(super) struct FileValue {
 pub(super) fn read(path: &str, text: &str) -> (Vec<FileValue>, Vec<Problem>) {
     let mut walk = Walk {
         path,
-        text,
+        lines: Lines::of(text),
         program: None,
         values: Vec::new(),
         problems: Vec::new(),
@@ -40,7 +40,7 @@ pub(super) fn read(path: &str, text: &str) -> (Vec<FileValue>, Vec<Problem>) {
 
 struct Walk<'t> {
     path: &'t str,
-    text: &'t str,
+    lines: Lines<'t>,
     /// The program whose section is being read.
     program: Option<String>,
     values: Vec<FileValue>,
@@ -127,7 +127,7 @@ impl Walk<'_> {
             Ok(value) => self.values.push(FileValue {
                 row,
                 value,
-                line: position(self.text, at).0,
+                line: self.lines.position(at).0,
                 program: self.program.clone(),
             }),
             Err(what) => {
@@ -150,14 +150,22 @@ impl Walk<'_> {
     }
 
     fn unknown(&mut self, place: &[&str], at: usize, name: &str) {
+        let key = Some(self.written(place));
+        // With more mistakes than that nobody reads the hints, and they cost time.
+        let hint = match self.problems.len() {
+            0..MAX_PROBLEMS => self.near(name),
+            _ => None,
+        };
+        self.problem(at, key, "no such key".into(), hint.unwrap_or_default());
+    }
+
+    fn near(&self, name: &str) -> Option<String> {
         let mut candidates: Vec<&str> = KEYS.iter().map(|k| k.name).collect();
         candidates.extend(sections());
         if self.program.is_none() {
             candidates.push(PROGRAM);
         }
-        let hint = nearest(name, &candidates).map(|n| format!("did you mean {n}?"));
-        let key = Some(self.written(place));
-        self.problem(at, key, "no such key".into(), hint.unwrap_or_default());
+        nearest(name, &candidates).map(|n| format!("did you mean {n}?"))
     }
 
     /// The key as it reads from the root of the file.
@@ -171,7 +179,7 @@ impl Walk<'_> {
     }
 
     fn problem(&mut self, at: usize, key: Option<String>, what: String, allowed: String) {
-        let (line, column) = position(self.text, at);
+        let (line, column) = self.lines.position(at);
         self.problems.push(Problem {
             file: Some(self.path.to_owned()),
             line: Some(line),
@@ -229,14 +237,26 @@ fn is_a_value(value: &DeValue<'_>) -> String {
     format!("this is {kind}")
 }
 
-/// Line and column of a byte, both from 1; columns count characters.
-fn position(text: &str, at: usize) -> (usize, usize) {
-    let mut at = at.min(text.len());
-    while !text.is_char_boundary(at) {
-        at -= 1;
+/// Where each line starts. A file full of mistakes must not make every program start slowly.
+struct Lines<'t> {
+    text: &'t str,
+    starts: Vec<usize>,
+}
+
+impl<'t> Lines<'t> {
+    fn of(text: &'t str) -> Lines<'t> {
+        let breaks = text.bytes().enumerate().filter(|&(_, b)| b == b'\n');
+        let starts = std::iter::once(0)
+            .chain(breaks.map(|(i, _)| i + 1))
+            .collect();
+        Lines { text, starts }
     }
-    let before = &text[..at];
-    let line_start = before.rfind('\n').map_or(0, |i| i + 1);
-    let line = before.bytes().filter(|&b| b == b'\n').count() + 1;
-    (line, before[line_start..].chars().count() + 1)
+
+    /// Line and column of a byte, both from 1; columns count characters.
+    fn position(&self, at: usize) -> (usize, usize) {
+        let line = self.starts.partition_point(|&start| start <= at);
+        let start = self.starts[line - 1]; // The first line starts at 0, so `line` is at least 1.
+        let before = self.text.get(start..at).unwrap_or_default();
+        (line, before.chars().count() + 1)
+    }
 }

@@ -4,6 +4,10 @@ use std::fmt;
 
 use serde::Serialize;
 
+/// So many problems of one file or environment are told; more are counted.
+/// They may all be written at the start of every program.
+pub(super) const MAX_PROBLEMS: usize = 20;
+
 /// One wrong thing. It prints as one physical line.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 pub struct Problem {

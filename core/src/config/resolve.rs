@@ -7,15 +7,11 @@ use serde::Serialize;
 
 use super::file::FileValue;
 use super::lookup::same_program;
-use super::problem::Problem;
+use super::problem::{Problem, MAX_PROBLEMS};
 use super::table::KEYS;
 use super::typed::{build, Config};
 use super::value::Value;
 use super::{file, vars};
-
-/// So many problems of one file or environment are told; more are counted.
-/// They may all be written at the start of every program.
-const MAX_PROBLEMS: usize = 20;
 
 /// Everything that the configuration depends on.
 #[derive(Debug, Clone, Default)]
