@@ -123,6 +123,23 @@ pub enum Severity {
     Debug,
 }
 
+/// The bare numbers behind an explanation, for programs that read the log.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
+pub struct Numbers {
+    /// RDMA CM event.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub event: Option<i32>,
+    /// Status of the event as delivered: IB reject reason or negative errno.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub status: Option<i32>,
+    /// errno, positive.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub errno: Option<i32>,
+    /// Asynchronous event of the device.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub async_event: Option<i32>,
+}
+
 /// A code turned into words.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Explanation {
@@ -139,4 +156,43 @@ pub struct Explanation {
     pub cause: String,
     /// What to run or change next, as a sentence. May be empty.
     pub next: String,
+    /// The same code as numbers.
+    pub numbers: Numbers,
+}
+
+impl Explanation {
+    /// An explanation with nothing but its finding; the rest is added with the `with_` functions.
+    pub fn new(
+        who: Who,
+        severity: Severity,
+        verb: &'static str,
+        code: impl Into<String>,
+        summary: impl Into<String>,
+    ) -> Explanation {
+        Explanation {
+            who,
+            severity,
+            verb,
+            code: code.into(),
+            summary: summary.into(),
+            cause: String::new(),
+            next: String::new(),
+            numbers: Numbers::default(),
+        }
+    }
+
+    pub fn with_cause(mut self, cause: impl Into<String>) -> Explanation {
+        self.cause = cause.into();
+        self
+    }
+
+    pub fn with_next(mut self, next: impl Into<String>) -> Explanation {
+        self.next = next.into();
+        self
+    }
+
+    pub fn with_numbers(mut self, numbers: Numbers) -> Explanation {
+        self.numbers = numbers;
+        self
+    }
 }

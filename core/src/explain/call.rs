@@ -1,0 +1,206 @@
+//! Failed calls: which module knows the words for which call, and what any errno means anywhere.
+
+use super::query::CallQuery;
+use super::{connect, memory, qp, resolve, setup, words};
+use crate::codes::errno;
+use crate::model::{Explanation, Numbers, Severity, Who};
+
+/// Explains a failed call of librdmacm or libibverbs.
+pub fn call(q: &CallQuery) -> Explanation {
+    if let Some((inner, number)) = q.facts.nested {
+        if inner != q.call {
+            return nested(q, inner, number);
+        }
+    }
+    let mut e = specific(q).unwrap_or_else(|| generic(q));
+    if e.code.is_empty() {
+        e.code = code(q.call, q.errno);
+    }
+    e.numbers.errno = (q.errno > 0).then_some(q.errno);
+    e
+}
+
+fn specific(q: &CallQuery) -> Option<Explanation> {
+    setup::call(q)
+        .or_else(|| resolve::call(q))
+        .or_else(|| connect::call(q))
+        .or_else(|| qp::call(q))
+        .or_else(|| memory::call(q))
+}
+
+/// "rdma_accept errno 22, EINVAL"
+fn code(call: &str, number: i32) -> String {
+    match errno::by_number(number) {
+        Some(e) => format!("{call} errno {}, {}", e.number, e.name),
+        None if number == 0 => format!("{call} without errno"),
+        None => format!("{call} errno {number}"),
+    }
+}
+
+/// The outer call failed because an inner one did: the words of the inner, the code of both.
+fn nested(q: &CallQuery, inner: &str, number: i32) -> Explanation {
+    let mut facts = q.facts.clone();
+    facts.nested = None;
+    let mut e = call(&CallQuery {
+        call: inner,
+        errno: number,
+        facts: &facts,
+        ..*q
+    });
+    e.summary = format!("{inner} inside it failed: {}", e.summary);
+    e.code = format!("{}; inside {}", code(q.call, q.errno), code(inner, number));
+    e.numbers = Numbers {
+        errno: Some(number),
+        ..Numbers::default()
+    };
+    e
+}
+
+/// A finding without its code, which [`call`] fills in.
+pub(super) fn found(
+    who: Who,
+    severity: Severity,
+    summary: impl Into<String>,
+    cause: impl Into<String>,
+    next: impl Into<String>,
+) -> Explanation {
+    Explanation::new(who, severity, "failed", "", summary)
+        .with_cause(cause)
+        .with_next(next)
+}
+
+/// An error found in this kernel.
+pub(super) fn kernel(
+    summary: impl Into<String>,
+    cause: impl Into<String>,
+    next: impl Into<String>,
+) -> Explanation {
+    found(Who::ThisKernel, Severity::Error, summary, cause, next)
+}
+
+/// An error that the program's own arguments or order of calls made.
+pub(super) fn own(
+    summary: impl Into<String>,
+    cause: impl Into<String>,
+    next: impl Into<String>,
+) -> Explanation {
+    found(Who::ThisProcess, Severity::Error, summary, cause, next)
+}
+
+/// What an errno means in the RDMA stack when the call gives no better clue.
+fn generic(q: &CallQuery) -> Explanation {
+    let is_cm = q.call.starts_with("rdma_");
+    match q.errno {
+        4 => found(
+            Who::ThisProcess,
+            Severity::Debug,
+            "interrupted by a signal",
+            "",
+            "",
+        ),
+        11 => found(
+            Who::ThisKernel,
+            Severity::Debug,
+            "nothing there yet",
+            "",
+            "",
+        ),
+        2 if is_cm => own(
+            "the kernel does not know this id",
+            "It was destroyed before, or belongs to another process.",
+            "Look for a use of the id after rdma_destroy_id",
+        ),
+        5 => kernel(
+            "the RDMA device is gone or no longer works",
+            "It was removed or reset while the program held it.",
+            "dmesg; rdma link show; devlink health show",
+        ),
+        9 => own(
+            "a file descriptor is not open",
+            "The event channel or device was closed before, perhaps by a loop that closes all descriptors after a fork.",
+            "ls -l /proc/PID/fd",
+        ),
+        12 => kernel(
+            "out of memory or of a device resource",
+            "The kernel, the device or a limit (memlock, cgroup) has nothing left.",
+            "ulimit -l; rdma resource show; free -m; dmesg",
+        ),
+        13 | 1 if is_cm => kernel(
+            "not permitted",
+            "A process that forked or changed its user cannot use the descriptors that it opened before; or /dev/infiniband/rdma_cm is not accessible.",
+            "ls -l /dev/infiniband; open the channel after the fork or change of user",
+        ),
+        13 | 1 => kernel(
+            "not permitted",
+            "The device file is not accessible, memory locking is not allowed, or the right (CAP_NET_RAW, CAP_IPC_LOCK) is missing.",
+            "ls -l /dev/infiniband; ulimit -l; id",
+        ),
+        14 => own(
+            "a pointer leads to no memory",
+            "The address given is not mapped, or not with the needed rights.",
+            "Check the address against /proc/PID/maps",
+        ),
+        16 => own(
+            "still in use",
+            "Something made from it exists: QPs on a CQ, PD or SRQ, memory on a PD, work in flight.",
+            "rdma resource show; destroy what depends on it first",
+        ),
+        19 => kernel(
+            "no such device",
+            "The RDMA device was removed, or its driver is not loaded.",
+            "rdma link show; ls /sys/class/infiniband; dmesg",
+        ),
+        22 => own(
+            "an argument or the order of calls is not valid",
+            "The kernel or the driver does not say which.",
+            "dmesg (drivers often say more there); compare the arguments with the man page",
+        ),
+        23 | 24 => descriptors(q.errno),
+        28 => kernel(
+            "a table is full",
+            "The device or the kernel has no room for one more.",
+            "rdma resource show; ibv_devinfo -v",
+        ),
+        38 | 95 => kernel(
+            "not supported",
+            "This device, driver or kernel does not have the function.",
+            "ibv_devinfo -v; uname -r; ethtool -i of the network device",
+        ),
+        61 if is_cm => kernel(
+            "the kernel answered less than asked",
+            "librdmacm and the kernel do not agree about a structure, or something stands between them.",
+            "uname -r; compare the versions of rdma-core and the kernel",
+        ),
+        100 => kernel("the network device is down", "", "ip link show; rdma link show"),
+        110 => found(
+            Who::Network,
+            Severity::Error,
+            "timed out",
+            "The device or the peer did not answer.",
+            "dmesg; rdma link show; ip neigh",
+        ),
+        0 => kernel(
+            "the call failed and left no errno",
+            "The library or provider gave no reason.",
+            "dmesg",
+        ),
+        n => kernel(words::status_text(n), "", "dmesg; rdma link show"),
+    }
+}
+
+/// EMFILE and ENFILE.
+pub(super) fn descriptors(number: i32) -> Explanation {
+    if number == 23 {
+        kernel(
+            "the whole machine is out of file descriptors",
+            "",
+            "cat /proc/sys/fs/file-nr; sysctl fs.file-max",
+        )
+    } else {
+        own(
+            "this process is out of file descriptors",
+            "Each event channel, completion channel and open device takes one or more; are they leaked on failed connections?",
+            "ls /proc/PID/fd | wc -l; raise it with ulimit -n or LimitNOFILE=",
+        )
+    }
+}

@@ -1,0 +1,27 @@
+//! From codes and circumstances to words: who said no, what it means, what to run next.
+//!
+//! The words follow what the kernel (`drivers/infiniband/core`) and rdma-core do, not what the
+//! names of the codes suggest.
+
+mod connected;
+mod event;
+mod memory;
+mod plain;
+mod qp;
+mod query;
+mod rejected;
+mod resolve;
+mod stage;
+mod watch;
+mod words;
+
+mod call;
+mod connect;
+mod setup;
+
+pub use call::call;
+pub use event::event;
+pub use plain::{list, plain, plain_async, plain_errno, plain_event, plain_reject, Row};
+pub use query::{CallQuery, EventQuery, Facts, Limit};
+pub use stage::{stage_of_call, stage_of_event, what_of_call, what_of_event};
+pub use watch::{async_event, backlog_overflow, no_answer_yet, slow_connect, unacked, Blocked};

@@ -1,0 +1,153 @@
+//! Queue pairs, completion queues, shared receive queues.
+
+use super::call::{kernel, own};
+use super::connect::over_limit;
+use super::query::CallQuery;
+use crate::model::{Explanation, Severity, Who};
+
+/// Words for these calls, or none.
+pub(super) fn call(q: &CallQuery) -> Option<Explanation> {
+    match q.call {
+        "rdma_create_qp" | "rdma_create_qp_ex" => rdma_create_qp(q),
+        "ibv_create_qp" | "ibv_create_qp_ex" => create_qp(q),
+        "ibv_create_cq" | "ibv_resize_cq" => create_cq(q),
+        "rdma_create_srq" | "rdma_create_srq_ex" | "ibv_create_srq" | "ibv_create_srq_ex" => {
+            create_srq(q)
+        }
+        "ibv_modify_qp" => modify_qp(q),
+        _ => None,
+    }
+}
+
+fn rdma_create_qp(q: &CallQuery) -> Option<Explanation> {
+    if q.errno == 22 {
+        return Some(over_limit(q).unwrap_or_else(|| {
+            own(
+                "the id cannot take this queue pair",
+                "It has one already, it is not bound to a device yet (wait for ADDR_RESOLVED), the PD or CQ belongs to another device, or an attribute is above the device's limit.",
+                "Use id->verbs for PD and CQs; ibv_devinfo -v (max_qp_wr, max_sge)",
+            )
+        }));
+    }
+    create_qp(q)
+}
+
+fn create_qp(q: &CallQuery) -> Option<Explanation> {
+    Some(match q.errno {
+        22 => over_limit(q).unwrap_or_else(|| {
+            own(
+                "the device does not take these attributes",
+                "Queue depth, scatter entries or inline size are above its limit, a CQ is missing, or the QP type is not supported.",
+                "ibv_devinfo -v (max_qp_wr, max_sge); dmesg",
+            )
+        }),
+        12 => over_limit(q).unwrap_or_else(|| no_room(q, "queue pair", "qp", "max_qp, max_qp_wr")),
+        28 => no_room(q, "queue pair", "qp", "max_qp"),
+        1 | 13 => kernel(
+            "this kind of queue pair needs a right",
+            "Raw packet queue pairs need CAP_NET_RAW.",
+            "Run with CAP_NET_RAW, or use another QP type",
+        ),
+        95 | 38 => kernel(
+            "the device does not have this kind of queue pair",
+            "",
+            "ibv_devinfo -v; rdma link show",
+        ),
+        _ => return None,
+    })
+}
+
+/// ENOMEM and friends: device full, cgroup limit, or pinned memory.
+fn no_room(q: &CallQuery, what: &str, resource: &str, limits: &str) -> Explanation {
+    let memlock = match q.facts.memlock {
+        Some(limit) if limit != u64::MAX => format!(
+            " The limit of locked memory is {}, and queues count as locked memory with some providers.",
+            super::words::bytes(limit)
+        ),
+        _ => String::new(),
+    };
+    kernel(
+        format!("no {what} is left, or no memory for it"),
+        format!("The device's limit or an rdma cgroup's is reached (leaked on failed connections?), or memory is short.{memlock}"),
+        format!("rdma resource show; rdma resource show {resource} | wc -l; ibv_devinfo -v ({limits}); ulimit -l"),
+    )
+}
+
+fn create_cq(q: &CallQuery) -> Option<Explanation> {
+    Some(match q.errno {
+        22 => over_limit(q).unwrap_or_else(|| {
+            own(
+                "the device does not take this completion queue",
+                "The number of entries is 0 or above max_cqe, or the completion vector does not exist.",
+                "ibv_devinfo -v (max_cqe, num_comp_vectors)",
+            )
+        }),
+        12 | 28 => {
+            over_limit(q).unwrap_or_else(|| no_room(q, "completion queue", "cq", "max_cq, max_cqe"))
+        }
+        16 => own(
+            "the queue holds more completions than the new size",
+            "",
+            "Poll it empty first",
+        ),
+        _ => return None,
+    })
+}
+
+fn create_srq(q: &CallQuery) -> Option<Explanation> {
+    Some(match q.errno {
+        22 => over_limit(q).unwrap_or_else(|| {
+            own(
+                "the device does not take this shared receive queue",
+                "Depth or scatter entries are 0 or above its limit, or the id already has one.",
+                "ibv_devinfo -v (max_srq_wr, max_srq_sge)",
+            )
+        }),
+        12 | 28 => over_limit(q)
+            .unwrap_or_else(|| no_room(q, "shared receive queue", "srq", "max_srq, max_srq_wr")),
+        95 | 38 => kernel(
+            "the device has no shared receive queues",
+            "",
+            "ibv_devinfo -v (max_srq)",
+        ),
+        _ => return None,
+    })
+}
+
+/// What a failed ibv_modify_qp means while a connection is made.
+pub(super) fn modify_cause(number: i32) -> &'static str {
+    match number {
+        22 => "On the way to RTR this is usually the path: a GID that is gone, an MTU above the port's, or too many reads at once; on the way to RTS a wrong timeout or retry count.",
+        110 => "The peer's link address was not resolved: neighbour discovery for its GID got no answer, or the device did not answer the command.",
+        19 => "The port or the GID is gone: link down, address or VLAN removed.",
+        12 => "Memory or a device table is full.",
+        101 | 113 => "The peer's GID cannot be reached: no route, or no neighbour answers.",
+        5 => "The device failed or was removed.",
+        _ => "The driver gave no more than this errno.",
+    }
+}
+
+fn modify_qp(q: &CallQuery) -> Option<Explanation> {
+    let change = match q.facts.qp_state {
+        Some((from, to)) => format!("the queue pair did not go from {from} to {to}"),
+        None => "the queue pair did not change its state".to_string(),
+    };
+    let teardown = matches!(q.facts.qp_state, Some((_, "ERR" | "RESET")));
+    if teardown && q.facts.disconnected {
+        return Some(super::call::found(
+            Who::ThisKernel,
+            Severity::Debug,
+            change,
+            "The connection is gone already. This is harmless.",
+            "",
+        ));
+    }
+    let next = "rdma link show; ip neigh; ibv_devinfo -v (active_mtu, max_qp_rd_atom); grep . /sys/class/infiniband/*/ports/*/gids/* 2>/dev/null; dmesg";
+    let who = match q.errno {
+        110 | 101 | 113 => Who::Network,
+        _ => Who::ThisKernel,
+    };
+    let mut e = kernel(change, modify_cause(q.errno), next);
+    e.who = who;
+    Some(e)
+}

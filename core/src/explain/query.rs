@@ -1,0 +1,89 @@
+//! What is known when something has to be explained.
+
+use crate::model::{Role, Transport};
+use std::time::Duration;
+
+/// A CM event and its circumstances.
+#[derive(Debug, Clone)]
+pub struct EventQuery {
+    /// Number of the event.
+    pub event: i32,
+    /// Its status, as delivered.
+    pub status: i32,
+    pub transport: Transport,
+    pub role: Role,
+    /// How long ago ESTABLISHED came, if it did.
+    pub since_established: Option<Duration>,
+    /// This process called rdma_disconnect (or moved the QP to ERR) before.
+    pub we_disconnected: bool,
+    /// A connection that lived shorter than this is worth a line.
+    pub short_lived: Duration,
+    /// The call inside librdmacm that failed first, and its errno: what a status of -1 hides.
+    pub nested: Option<(&'static str, i32)>,
+}
+
+impl Default for EventQuery {
+    fn default() -> Self {
+        EventQuery {
+            event: 0,
+            status: 0,
+            transport: Transport::Unknown,
+            role: Role::None,
+            since_established: None,
+            we_disconnected: false,
+            short_lived: Duration::from_secs(1),
+            nested: None,
+        }
+    }
+}
+
+/// A number that was asked for, beside the most that the device gives.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Limit {
+    /// Name of the attribute: "max_send_wr".
+    pub name: &'static str,
+    pub wanted: u64,
+    pub max: u64,
+}
+
+/// Whatever the caller knows about a failed call. All of it may be missing.
+#[derive(Debug, Clone, Default)]
+pub struct Facts {
+    /// Bytes to register.
+    pub length: Option<u64>,
+    /// Address of the memory to register.
+    pub addr: Option<u64>,
+    /// Soft RLIMIT_MEMLOCK in bytes; `u64::MAX` means unlimited.
+    pub memlock: Option<u64>,
+    /// Bytes that this process has pinned or locked already.
+    pub locked: Option<u64>,
+    /// Page size of the mapping, when it is a hugetlb mapping.
+    pub huge_page: Option<u64>,
+    /// Access flags of the registration (`IBV_ACCESS_*`).
+    pub access: Option<u32>,
+    /// Time since the CONNECT_REQUEST that is now answered.
+    pub age: Option<Duration>,
+    /// Length of the private data given, and the most that fits.
+    pub private_data_len: Option<u32>,
+    pub private_data_max: Option<u32>,
+    /// Capabilities asked for, beside the device's limits.
+    pub wanted: Vec<Limit>,
+    /// State change asked for, by name.
+    pub qp_state: Option<(&'static str, &'static str)>,
+    /// The call inside that failed first, and its errno.
+    pub nested: Option<(&'static str, i32)>,
+    /// The id is known to be disconnected.
+    pub disconnected: bool,
+}
+
+/// A failed call and its circumstances.
+#[derive(Debug, Clone, Copy)]
+pub struct CallQuery<'a> {
+    /// Name of the function.
+    pub call: &'a str,
+    /// errno it left; for rdma_getaddrinfo a negative number is an `EAI_` code.
+    pub errno: i32,
+    pub facts: &'a Facts,
+    pub role: Role,
+    pub transport: Transport,
+}

@@ -1,0 +1,241 @@
+//! REJECTED and UNREACHABLE: the peer said no, or nothing.
+
+use super::query::EventQuery;
+use super::words;
+use crate::codes::reject;
+use crate::model::{Explanation, Role, Severity, Transport, Who};
+
+const ECONNRESET: i32 = -104;
+const ETIMEDOUT: i32 = -110;
+const ECONNREFUSED: i32 = -111;
+const EHOSTUNREACH: i32 = -113;
+
+/// One failed client is an error for itself; one failed client of many is a warning for the server.
+fn severity(role: Role) -> Severity {
+    match role {
+        Role::Server => Severity::Warn,
+        _ => Severity::Error,
+    }
+}
+
+/// REJECTED: a reason of the IB CM, or an errno on iWARP.
+pub fn rejected(q: &EventQuery) -> Explanation {
+    if q.status < 0 {
+        return rejected_errno(q);
+    }
+    if q.transport == Transport::Iwarp {
+        return odd(
+            q,
+            "iWARP gives a negative errno here, but this status is positive",
+        );
+    }
+    match reject::by_number(q.status) {
+        Some(r) => known(q, r),
+        None => odd(q, "this reason is not in the InfiniBand specification"),
+    }
+}
+
+fn known(q: &EventQuery, r: &reject::Reject) -> Explanation {
+    let code = format!("REJECTED {}, {}", r.number, r.symbol);
+    if q.role == Role::Server {
+        if let Some(e) = seen_by_server(r.number) {
+            return Explanation { code, ..e };
+        }
+    }
+    Explanation::new(r.who, severity(q.role), "refused", code, r.summary)
+        .with_cause(r.cause)
+        .with_next(r.next)
+}
+
+/// On the server a reject answers our accept, and that changes the story.
+fn seen_by_server(reason: i32) -> Option<Explanation> {
+    let (summary, cause, next) = match reason {
+        4 => (
+            "the client gave up before our accept was complete",
+            "Its program destroyed the id, or its own timeout ran out: this server was slow to accept, or the client is impatient.",
+            "Look at how long requests wait here (listen.min_backlog, slow work before rdma_accept), and at the client's log",
+        ),
+        10 => (
+            "the client believes that the queue pair we accepted with is already connected to it",
+            "This server was restarted or reset without a disconnect and got the same QP number again, or it uses a queue pair a second time.",
+            "The client drops the old connection now: let it connect again",
+        ),
+        28 => (
+            "the client turned back after our accept",
+            "Its program ended or destroyed the id, it called rdma_reject on our answer, or its queue pair could not be brought up.",
+            "Read the client's log at this moment; cmshim there names a failed ibv_modify_qp",
+        ),
+        _ => return None,
+    };
+    let who = if reason == 10 {
+        Who::PeerKernel
+    } else {
+        Who::PeerProgram
+    };
+    Some(
+        Explanation::new(who, Severity::Warn, "refused", "", summary)
+            .with_cause(cause)
+            .with_next(next),
+    )
+}
+
+fn rejected_errno(q: &EventQuery) -> Explanation {
+    let s = severity(q.role);
+    match q.status {
+        ECONNREFUSED => Explanation::new(
+            Who::PeerKernel,
+            s,
+            "refused",
+            "",
+            "nobody listens there, or the peer's program refused",
+        )
+        .with_cause("Is the server up, and bound to this address and port? Some iWARP drivers give the same number when the program called rdma_reject.")
+        .with_next("On the peer: rdma resource show cm_id (ss -l does not list RDMA listeners)"),
+        ECONNRESET => Explanation::new(
+            Who::PeerProgram,
+            s,
+            "refused",
+            "",
+            "the peer's program refused, or ended before it answered",
+        )
+        .with_cause("The connection below was reset: rdma_reject, an exit with the request pending, or a TCP service that is no RDMA service on that port.")
+        .with_next("Read the peer's log at this moment. On the peer: rdma resource show cm_id; ss -ltn for a plain TCP service on that port"),
+        ETIMEDOUT => no_answer(q),
+        other => Explanation::new(
+            Who::PeerKernel,
+            s,
+            "refused",
+            "",
+            words::status_text(other),
+        )
+        .with_cause("The driver of this device gave the errno.")
+        .with_next("dmesg on both ends; rdma link show"),
+    }
+}
+
+fn odd(q: &EventQuery, what: &str) -> Explanation {
+    let code = match q.status {
+        0 => "REJECTED 0".to_string(),
+        n => format!("REJECTED {n}, unknown reason"),
+    };
+    Explanation::new(
+        Who::PeerKernel,
+        severity(q.role),
+        "refused",
+        code,
+        format!("the reason is unknown: {what}"),
+    )
+    .with_cause("The peer is not Linux, or newer than cmshim.")
+    .with_next(reject::GENERAL_NEXT)
+}
+
+/// UNREACHABLE: no answer, or on datagram ids a SIDR status.
+pub fn unreachable(q: &EventQuery) -> Explanation {
+    match q.status {
+        ETIMEDOUT => no_answer(q),
+        EHOSTUNREACH | -101 => Explanation::new(
+            Who::Network,
+            severity(q.role),
+            "failed",
+            "",
+            "the peer's address cannot be reached",
+        )
+        .with_cause("No route, or no neighbour answers for it.")
+        .with_next("ip route get PEER; ip neigh; ping PEER"),
+        s if s > 0 => sidr(q, s),
+        s => Explanation::new(
+            Who::Network,
+            severity(q.role),
+            "failed",
+            "",
+            format!("the peer was not reached: {}", words::status_text(s)),
+        )
+        .with_next("ip route get PEER; ip neigh; rdma link show"),
+    }
+}
+
+fn no_answer(q: &EventQuery) -> Explanation {
+    if q.role == Role::Server {
+        return Explanation::new(
+            Who::Network,
+            Severity::Warn,
+            "not answered",
+            "",
+            "the client did not confirm our accept",
+        )
+        .with_cause("It died or lost its network in the middle of the handshake, or its last message (RTU) was lost each time.")
+        .with_next("Is the client alive? ping CLIENT; ip neigh; packet loss: ethtool -S, perfquery");
+    }
+    Explanation::new(
+        Who::Network,
+        severity(q.role),
+        "not answered",
+        "",
+        "no answer to any connect request",
+    )
+    .with_cause(no_answer_cause(q.transport))
+    .with_next(no_answer_next(q.transport))
+}
+
+/// What silence can mean.
+pub fn no_answer_cause(transport: Transport) -> &'static str {
+    match transport {
+        Transport::Iwarp => "The host is down, a firewall drops the TCP connection, or no iWARP device serves that address.",
+        Transport::Ib => "The host is down or rebooting, no RDMA CM runs there (ib_cm not loaded), the path is stale, or the server's listen backlog is full (it then drops requests in silence).",
+        _ => "The host is down, no RDMA device serves that address, UDP 4791 is filtered or the two ends use different RoCE versions, or the server's listen backlog is full (it then drops requests in silence).",
+    }
+}
+
+/// What to run against silence.
+pub fn no_answer_next(transport: Transport) -> &'static str {
+    match transport {
+        Transport::Iwarp => "ping PEER; ip neigh. On the peer: rdma link show, and rdma resource show cm_id",
+        Transport::Ib => "ping PEER; ibping. On the peer: ibstat, rdma resource show cm_id, sysctl net.rdma_ucm.max_backlog",
+        _ => "ping PEER; ip neigh. On the peer: rdma link show, rdma resource show cm_id, sysctl net.rdma_ucm.max_backlog; tcpdump -ni any udp port 4791 (sees Soft-RoCE only, for hardware use ethtool -S)",
+    }
+}
+
+/// Status of a SIDR reply (datagram ids): `enum ib_cm_sidr_status` in include/rdma/ib_cm.h.
+fn sidr(q: &EventQuery, status: i32) -> Explanation {
+    let (symbol, who, summary) = match status {
+        1 => (
+            "IB_SIDR_UNSUPPORTED",
+            Who::PeerKernel,
+            "nobody listens there for datagrams",
+        ),
+        2 => (
+            "IB_SIDR_REJECT",
+            Who::PeerProgram,
+            "the peer's program said no, or ended before it answered",
+        ),
+        3 => (
+            "IB_SIDR_NO_QP",
+            Who::PeerKernel,
+            "the peer has no queue pair for this service",
+        ),
+        4 => (
+            "IB_SIDR_REDIRECT",
+            Who::PeerKernel,
+            "the peer sends us to another address",
+        ),
+        5 => (
+            "IB_SIDR_UNSUPPORTED_VERSION",
+            Who::PeerKernel,
+            "the peer speaks another version of the protocol",
+        ),
+        _ => (
+            "unknown status",
+            Who::PeerKernel,
+            "the peer refused with a status that is not in the specification",
+        ),
+    };
+    Explanation::new(
+        who,
+        severity(q.role),
+        "refused",
+        format!("UNREACHABLE {status}, {symbol}"),
+        summary,
+    )
+    .with_cause("Is the server up, and bound to this address, port and port space (UDP or IPoIB)?")
+    .with_next("On the peer: rdma resource show cm_id")
+}

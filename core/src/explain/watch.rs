@@ -1,0 +1,118 @@
+//! What no code tells: silence, slowness, un-acked events, and the device's own events.
+
+use super::{rejected, words};
+use crate::codes::{async_event as tables, event as ev};
+use crate::model::{Explanation, Numbers, Severity, Transport, Who};
+use std::time::Duration;
+
+/// A call that waits until the program has acked its events.
+#[derive(Debug, Clone, Copy)]
+pub struct Blocked<'a> {
+    /// "rdma_destroy_id"
+    pub call: &'a str,
+    /// Numbers of the events that are not acked, when known.
+    pub events: &'a [i32],
+    /// How many are not acked.
+    pub count: usize,
+}
+
+/// A connect that has no answer after `waited`: early warning, long before UNREACHABLE.
+pub fn no_answer_yet(waited: Duration, transport: Transport) -> Explanation {
+    Explanation::new(
+        Who::Network,
+        Severity::Warn,
+        "not answered",
+        "NO_ANSWER_YET",
+        format!(
+            "no answer for {}; the kernel goes on trying (about 100 s on InfiniBand and RoCE)",
+            words::duration(waited)
+        ),
+    )
+    .with_cause(format!(
+        "Ruled out: a wrong port (that is refused at once) and a missing neighbour (its address was resolved). Left: {}",
+        words::as_finding(rejected::no_answer_cause(transport))
+    ) + ", or its program has not read the request yet.")
+    .with_next(rejected::no_answer_next(transport))
+}
+
+/// A connect that succeeded, but took `took`.
+pub fn slow_connect(took: Duration) -> Explanation {
+    Explanation::new(
+        Who::Network,
+        Severity::Warn,
+        "delayed",
+        "SLOW_CONNECT",
+        format!("connected, but only after {}", words::duration(took)),
+    )
+    .with_cause("Either the server was slow to accept, or connect requests were dropped and repeated (every few seconds): a full listen backlog drops in silence, and so does a lossy network.")
+    .with_next("On the server: sysctl net.rdma_ucm.max_backlog, and cmshim's listen.min_backlog; grep . /sys/class/infiniband/*/ports/*/cm_tx_retries/req")
+}
+
+/// A listener whose backlog looks too small for what comes.
+pub fn backlog_overflow(backlog: u32) -> Explanation {
+    Explanation::new(
+        Who::ThisKernel,
+        Severity::Warn,
+        "delayed",
+        "BACKLOG_FULL",
+        format!("the listen backlog of {backlog} was probably full: connect requests were dropped in silence, and their clients repeat them seconds later"),
+    )
+    .with_cause("More clients came at once than the program took in.")
+    .with_next("Raise listen.min_backlog, and sysctl net.rdma_ucm.max_backlog with it; take requests faster")
+}
+
+/// A destroy call that hangs because events were not acked.
+pub fn unacked(b: &Blocked, waited: Duration) -> Explanation {
+    let names: Vec<String> = b.events.iter().map(|n| ev::label(*n)).collect();
+    let which = match names.as_slice() {
+        [] => String::new(),
+        names => format!(": {}", names.join(", ")),
+    };
+    let plural = if b.count == 1 {
+        "event is"
+    } else {
+        "events are"
+    };
+    Explanation::new(
+        Who::ThisProcess,
+        Severity::Warn,
+        "blocked",
+        "UNACKED_EVENTS",
+        format!(
+            "{} hangs for {}, for {} {plural} not acked{which}",
+            b.call,
+            words::duration(waited),
+            b.count
+        ),
+    )
+    .with_cause("It returns only after rdma_ack_cm_event was called for every event of this id that rdma_get_cm_event gave out.")
+    .with_next("Ack each event before the id is destroyed, also on the error path; never destroy an id inside the handling of its own un-acked event")
+}
+
+/// An event that ibv_get_async_event gave.
+pub fn async_event(number: i32) -> Explanation {
+    let numbers = Numbers {
+        async_event: Some(number),
+        ..Numbers::default()
+    };
+    match tables::by_number(number) {
+        Some(a) => Explanation::new(
+            a.who,
+            a.severity,
+            "reported",
+            format!("{} {}", a.symbol, a.number),
+            a.meaning,
+        )
+        .with_cause(a.cause)
+        .with_next(a.next),
+        None => Explanation::new(
+            Who::ThisKernel,
+            Severity::Warn,
+            "reported",
+            format!("asynchronous event {number}"),
+            "an asynchronous event that this version of cmshim does not know",
+        )
+        .with_next("grep -A25 ibv_event_type /usr/include/infiniband/verbs.h"),
+    }
+    .with_numbers(numbers)
+}

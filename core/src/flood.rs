@@ -1,0 +1,177 @@
+//! Storms of failures: the first of a kind is shown, the rest of its window is counted.
+//!
+//! Time is passed in (a [`Duration`] since any fixed start), so nothing here waits or asks a clock.
+
+use crate::model::{Role, Stage, Who};
+use crate::report::{Repeats, Report};
+use std::collections::HashMap;
+use std::net::IpAddr;
+use std::time::Duration;
+
+/// Kinds that are told apart at one time; what comes beyond shares one bucket.
+pub const MAX_KINDS: usize = 1_024;
+
+/// Incidents with the same kind are the same news.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+struct Kind {
+    who: Who,
+    stage: Stage,
+    code: String,
+    peer: Option<IpAddr>,
+    role: Role,
+}
+
+impl Kind {
+    fn of(r: &Report) -> Kind {
+        Kind {
+            who: r.explanation.who,
+            stage: r.stage,
+            code: r.explanation.code.clone(),
+            peer: r.dst.map(|a| a.ip()),
+            role: r.role,
+        }
+    }
+}
+
+#[derive(Debug)]
+struct Window {
+    began: Duration,
+    count: u64,
+    /// The latest incident that was counted: the summary is written in its name.
+    last: Option<Box<Report>>,
+}
+
+/// Decides which incidents are shown.
+#[derive(Debug)]
+pub struct Flood {
+    window: Duration,
+    max: usize,
+    open: HashMap<Kind, Window>,
+    overflow: Option<Window>,
+}
+
+impl Flood {
+    /// `window` of zero shows everything.
+    pub fn new(window: Duration) -> Flood {
+        Flood::with_max(window, MAX_KINDS)
+    }
+
+    /// The same with another number of kinds.
+    pub fn with_max(window: Duration, max: usize) -> Flood {
+        Flood {
+            window,
+            max,
+            open: HashMap::new(),
+            overflow: None,
+        }
+    }
+
+    /// Gives the report back when it is to be shown now; else it is counted.
+    pub fn offer(&mut self, now: Duration, report: Report) -> Option<Report> {
+        if self.window.is_zero() {
+            return Some(report);
+        }
+        let kind = Kind::of(&report);
+        if let Some(w) = self.open.get_mut(&kind) {
+            w.count(report);
+            return None;
+        }
+        if self.open.len() < self.max {
+            self.open.insert(kind, Window::new(now));
+            return Some(report);
+        }
+        match &mut self.overflow {
+            Some(w) => {
+                w.count(report);
+                None
+            }
+            None => {
+                self.overflow = Some(Window::new(now));
+                Some(report)
+            }
+        }
+    }
+
+    /// Summaries of the windows that are over. A window with news goes on as a new one; a quiet one closes.
+    pub fn due(&mut self, now: Duration) -> Vec<Report> {
+        let window = self.window;
+        let mut out = Vec::new();
+        self.open
+            .retain(|_, w| w.turn(now, window, false, &mut out));
+        if let Some(w) = &mut self.overflow {
+            if !w.turn(now, window, true, &mut out) {
+                self.overflow = None;
+            }
+        }
+        out
+    }
+
+    /// When [`Flood::due`] is next worth calling.
+    pub fn next_due(&self) -> Option<Duration> {
+        self.open
+            .values()
+            .chain(&self.overflow)
+            .map(|w| w.began.saturating_add(self.window))
+            .min()
+    }
+
+    /// Summaries of everything counted and not yet told; for the end of the program.
+    pub fn drain(&mut self, now: Duration) -> Vec<Report> {
+        let mut out: Vec<Report> = self
+            .open
+            .drain()
+            .filter_map(|(_, mut w)| w.summary(now, false))
+            .collect();
+        if let Some(mut w) = self.overflow.take() {
+            out.extend(w.summary(now, true));
+        }
+        out
+    }
+}
+
+impl Window {
+    fn new(now: Duration) -> Window {
+        Window {
+            began: now,
+            count: 0,
+            last: None,
+        }
+    }
+
+    fn count(&mut self, report: Report) {
+        self.count = self.count.saturating_add(1);
+        self.last = Some(Box::new(report));
+    }
+
+    /// At the end of a window: tells what was counted. False when the window can be closed.
+    fn turn(
+        &mut self,
+        now: Duration,
+        window: Duration,
+        mixed: bool,
+        out: &mut Vec<Report>,
+    ) -> bool {
+        if now < self.began.saturating_add(window) {
+            return true;
+        }
+        let summary = self.summary(now, mixed);
+        let go_on = summary.is_some();
+        out.extend(summary);
+        self.began = now;
+        go_on
+    }
+
+    fn summary(&mut self, now: Duration, mixed: bool) -> Option<Report> {
+        let mut report = *self.last.take()?;
+        report.repeats = Some(Repeats {
+            count: std::mem::take(&mut self.count),
+            over: now.saturating_sub(self.began),
+        });
+        if mixed {
+            report
+                .details
+                .push("counted together with other kinds: too many at once to tell apart".into());
+        }
+        Some(report)
+    }
+}

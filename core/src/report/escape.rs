@@ -1,0 +1,57 @@
+//! Text from outside must not break the line or fool a terminal.
+
+use std::fmt::Write;
+
+/// Whether a character may change how a line is shown.
+fn dangerous(c: char) -> bool {
+    c.is_control()
+        || matches!(c,
+            '\u{2028}' | '\u{2029}'            // line and paragraph separators
+            | '\u{200e}' | '\u{200f}'          // direction marks
+            | '\u{202a}'..='\u{202e}'
+            | '\u{2066}'..='\u{2069}'
+            | '\u{feff}')
+}
+
+/// Writes `text` with every dangerous character escaped.
+pub(super) fn push(out: &mut String, text: &str) {
+    for c in text.chars() {
+        if dangerous(c) {
+            out.extend(c.escape_default());
+        } else {
+            out.push(c);
+        }
+    }
+}
+
+/// Writes `text` in quotes; quotes and backslashes in it are escaped too.
+pub(super) fn quoted(text: &str) -> String {
+    let mut out = String::with_capacity(text.len() + 2);
+    out.push('"');
+    for c in text.chars() {
+        match c {
+            '"' | '\\' => {
+                out.push('\\');
+                out.push(c);
+            }
+            '\0' => out.push_str("\\0"),
+            c if dangerous(c) => out.extend(c.escape_default()),
+            c => out.push(c),
+        }
+    }
+    out.push('"');
+    out
+}
+
+/// "0a0b0c0d 0e0f": groups of four bytes.
+pub(super) fn hex(bytes: &[u8]) -> String {
+    let mut out = String::with_capacity(bytes.len() * 9 / 4);
+    for (i, byte) in bytes.iter().enumerate() {
+        if i > 0 && i % 4 == 0 {
+            out.push(' ');
+        }
+        // Writing to a String cannot fail.
+        let _ = write!(out, "{byte:02x}");
+    }
+    out
+}
