@@ -1,1 +1,15 @@
 //! libcmshim: the shared object that stands between a program and librdmacm/libibverbs.
+//!
+//! The way of a call: `entry` (exported C symbols) -> `boundary` (init, re-entry, panics, errno) ->
+//! `reasons` (decides what to tell) and `real` (the only place that calls the real libraries).
+
+mod abi;
+mod boundary;
+mod entry;
+mod keeper;
+mod lock;
+mod real;
+mod reasons;
+mod sink;
+mod symbols;
+mod sys;

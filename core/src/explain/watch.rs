@@ -12,6 +12,8 @@ pub struct Blocked<'a> {
     pub call: &'a str,
     /// Numbers of the events that are not acked, when known.
     pub events: &'a [i32],
+    /// Are they asynchronous events of a queue pair, and not CM events?
+    pub asynchronous: bool,
     /// How many are not acked.
     pub count: usize,
 }
@@ -63,7 +65,16 @@ pub fn backlog_overflow(backlog: u32) -> Explanation {
 
 /// A destroy call that hangs because events were not acked.
 pub fn unacked(b: &Blocked, waited: Duration) -> Explanation {
-    let names: Vec<String> = b.events.iter().map(|n| ev::label(*n)).collect();
+    let name = |n: &i32| match (b.asynchronous, tables::by_number(*n)) {
+        (true, Some(a)) => a.symbol.to_owned(),
+        (true, None) => format!("asynchronous event {n}"),
+        (false, _) => ev::label(*n),
+    };
+    let names: Vec<String> = b.events.iter().map(name).collect();
+    let (take, ack, object) = match b.asynchronous {
+        true => ("ibv_get_async_event", "ibv_ack_async_event", "queue pair"),
+        false => ("rdma_get_cm_event", "rdma_ack_cm_event", "id"),
+    };
     let which = match names.as_slice() {
         [] => String::new(),
         names => format!(": {}", names.join(", ")),
@@ -85,8 +96,8 @@ pub fn unacked(b: &Blocked, waited: Duration) -> Explanation {
             b.count
         ),
     )
-    .with_cause("It returns only after rdma_ack_cm_event was called for every event of this id that rdma_get_cm_event gave out.")
-    .with_next("Ack each event before the id is destroyed, also on the error path; never destroy an id inside the handling of its own un-acked event")
+    .with_cause(format!("It returns only after {ack} was called for every event of this {object} that {take} gave out."))
+    .with_next(format!("Ack each event before the {object} is destroyed, also on the error path; never destroy it inside the handling of its own un-acked event"))
 }
 
 /// An event that ibv_get_async_event gave.

@@ -3,11 +3,13 @@
 pub mod duration;
 mod escape;
 mod json;
+mod note;
 mod private_data;
 mod text;
 mod time;
 
 pub use json::json;
+pub use note::{note_json, note_text};
 pub use private_data::{private_data, Shown};
 pub use text::{text, MAX_LINE};
 pub use time::rfc3339;

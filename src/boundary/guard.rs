@@ -1,0 +1,118 @@
+//! Our own code runs inside somebody else's thread: no signal, cancellation or panic may leave
+//! it halfway, and errno is afterwards what it was before.
+
+use libc::{c_int, sigset_t};
+use std::cell::Cell;
+use std::mem::MaybeUninit;
+use std::panic::{catch_unwind, AssertUnwindSafe};
+
+extern "C" {
+    // Not in the libc crate for Linux. Values from <pthread.h>.
+    fn pthread_setcancelstate(state: c_int, old: *mut c_int) -> c_int;
+}
+const PTHREAD_CANCEL_DISABLE: c_int = 1;
+
+thread_local! {
+    /// Is our own code running on this thread? Then calls that it makes pass straight through.
+    static INSIDE: Cell<bool> = const { Cell::new(false) };
+}
+
+/// Is this thread inside `run` already?
+pub fn inside() -> bool {
+    INSIDE.with(Cell::get)
+}
+
+/// errno of this thread.
+pub fn errno() -> c_int {
+    // SAFETY: glibc returns a valid pointer to this thread's errno.
+    unsafe { *libc::__errno_location() }
+}
+
+/// Sets errno of this thread.
+pub fn set_errno(value: c_int) {
+    // SAFETY: as above.
+    unsafe { *libc::__errno_location() = value }
+}
+
+/// Blocks every signal for this thread and gives the mask that was in force.
+pub fn block_signals() -> sigset_t {
+    let mut all = MaybeUninit::<sigset_t>::zeroed();
+    let mut old = MaybeUninit::<sigset_t>::zeroed();
+    // SAFETY: both sets are writable, and zeroed is a valid value of the plain bit set.
+    unsafe {
+        libc::sigfillset(all.as_mut_ptr());
+        libc::pthread_sigmask(libc::SIG_SETMASK, all.as_ptr(), old.as_mut_ptr());
+        old.assume_init()
+    }
+}
+
+/// Puts a mask back.
+pub fn restore_signals(old: &sigset_t) {
+    // SAFETY: `old` is a set that pthread_sigmask filled.
+    unsafe {
+        libc::pthread_sigmask(libc::SIG_SETMASK, old, std::ptr::null_mut());
+    }
+}
+
+/// Runs our own code with signals blocked, cancellation held back, panics caught and errno kept.
+/// `None` if it panicked, or if this thread is inside already.
+///
+/// A forced unwind (pthread_cancel) must never meet `catch_unwind`, so nothing that the program
+/// could be cancelled in may run in here; with cancellation disabled nothing can.
+pub fn run<T>(work: impl FnOnce() -> T) -> Option<T> {
+    if INSIDE.with(|i| i.replace(true)) {
+        return None;
+    }
+    let errno_before = errno();
+    let mask = block_signals();
+    let cancel = set_cancel_state(PTHREAD_CANCEL_DISABLE);
+    let result = catch_unwind(AssertUnwindSafe(work));
+    set_cancel_state(cancel);
+    restore_signals(&mask);
+    INSIDE.with(|i| i.set(false));
+    set_errno(errno_before);
+    result.ok()
+}
+
+fn set_cancel_state(state: c_int) -> c_int {
+    let mut old = 0;
+    // SAFETY: `old` is writable; the call only changes a flag of this thread.
+    unsafe { pthread_setcancelstate(state, &mut old) };
+    old
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_panic_is_caught_and_errno_kept() {
+        set_errno(123);
+        let result: Option<()> = run(|| {
+            set_errno(5);
+            panic!("caught")
+        });
+        assert!(result.is_none());
+        assert_eq!(errno(), 123);
+        assert!(!inside());
+    }
+
+    #[test]
+    fn signals_are_blocked_inside_only() {
+        let blocked = || {
+            let mut now = MaybeUninit::<sigset_t>::zeroed();
+            // SAFETY: only asks for the mask.
+            unsafe {
+                libc::pthread_sigmask(libc::SIG_SETMASK, std::ptr::null(), now.as_mut_ptr());
+                libc::sigismember(now.as_ptr(), libc::SIGALRM) == 1
+            }
+        };
+        assert_eq!(run(blocked), Some(true));
+        assert!(!blocked());
+    }
+
+    #[test]
+    fn calls_from_inside_do_not_enter_again() {
+        assert_eq!(run(|| run(|| 1)), Some(None));
+    }
+}

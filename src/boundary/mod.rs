@@ -1,0 +1,139 @@
+//! Between the exported C symbols and the features: who calls, are we on, and nothing breaks.
+
+pub mod guard;
+pub mod shim;
+pub mod thread;
+
+use guard::{errno, set_errno};
+use shim::Shim;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+/// A value that a C function returns, and how it says "failed".
+pub trait Returned: Copy {
+    /// The errno of a failure: -1 or NULL leave it in `errno`, some verbs return it.
+    fn failure(self, errno: i32) -> Option<i32>;
+}
+
+impl Returned for i32 {
+    fn failure(self, errno: i32) -> Option<i32> {
+        match self {
+            0 => None,
+            positive if positive > 0 => Some(positive),
+            _ => Some(errno),
+        }
+    }
+}
+
+impl<T> Returned for *mut T {
+    fn failure(self, errno: i32) -> Option<i32> {
+        self.is_null().then_some(errno)
+    }
+}
+
+impl Returned for () {
+    fn failure(self, _errno: i32) -> Option<i32> {
+        None
+    }
+}
+
+/// A call on its way through. It has no destructor on purpose: a thread can be cancelled, or leave
+/// by longjmp, while the real call blocks.
+#[derive(Clone, Copy)]
+pub struct Call {
+    pub name: &'static str,
+    /// Is this the program's own call (and not one of librdmacm's inner ones)?
+    pub outermost: bool,
+    shim: Option<&'static Shim>,
+}
+
+/// How the real call ended.
+#[derive(Clone, Copy)]
+pub struct Ended {
+    pub name: &'static str,
+    pub outermost: bool,
+    /// errno of the failure.
+    pub failed: Option<i32>,
+}
+
+/// Steps into an entry. Costs a thread-local look when the shim is off.
+#[inline(never)]
+pub fn enter(name: &'static str) -> Call {
+    if guard::inside() {
+        return Call {
+            name,
+            outermost: false,
+            shim: None,
+        };
+    }
+    let here = 0u8;
+    let shim = shim::get();
+    let outermost = shim.is_some() && thread::enter(name, std::ptr::addr_of!(here) as usize);
+    Call {
+        name,
+        outermost,
+        shim,
+    }
+}
+
+impl Call {
+    /// Runs the feature's part before the real call.
+    pub fn before(&self, work: impl FnOnce(&'static Shim)) {
+        if let Some(shim) = self.shim {
+            guarded(shim, || work(shim));
+        }
+    }
+
+    /// As `before`, with a value for the real call; `otherwise` when the feature is off or broke.
+    pub fn decide<T>(&self, otherwise: T, work: impl FnOnce(&'static Shim) -> T) -> T {
+        match self.shim {
+            Some(shim) => guarded(shim, || work(shim)).unwrap_or(otherwise),
+            None => otherwise,
+        }
+    }
+
+    /// Runs the feature's part after the real call, which returned `ret`, and steps out.
+    pub fn after<R: Returned>(self, ret: R, work: impl FnOnce(&'static Shim, Ended)) {
+        let Some(shim) = self.shim else { return };
+        let failed = ret.failure(errno());
+        let ended = Ended {
+            name: self.name,
+            outermost: self.outermost,
+            failed,
+        };
+        guarded(shim, || work(shim, ended));
+        thread::leave();
+    }
+
+    /// Steps out where nothing is left to do.
+    pub fn done(self) {
+        if self.shim.is_some() {
+            thread::leave();
+        }
+    }
+}
+
+/// Runs a feature's part; if it panics, features are off from then on, and one line says so.
+fn guarded<T>(shim: &'static Shim, work: impl FnOnce() -> T) -> Option<T> {
+    if !shim.on() {
+        return None;
+    }
+    let result = guard::run(work);
+    if result.is_none() {
+        shim.broke();
+    }
+    result
+}
+
+/// A symbol that no library has: one line, and the failure value that the caller returns.
+pub fn missing<R>(name: &'static str, failure: R) -> R {
+    static TOLD: AtomicBool = AtomicBool::new(false);
+    if !TOLD.swap(true, Ordering::Relaxed) {
+        if let Some(shim) = shim::get() {
+            guarded(shim, || {
+                log::warn!("{name} is not in the installed library (an older rdma-core?): the call fails with ENOSYS");
+            });
+        }
+    }
+    set_errno(libc::ENOSYS);
+    failure
+}

@@ -1,0 +1,81 @@
+//! Connect, accept, reject, disconnect, and the calls that do several steps.
+
+use super::entry;
+use crate::abi::cm::{RdmaAddrInfo, RdmaCmId, RdmaConnParam};
+use crate::abi::verbs::{IbvPd, IbvQpInitAttr};
+use crate::reasons::state::IdPtr;
+use crate::reasons::subject::Subject;
+use crate::reasons::{calls, facts, refusals, waits};
+use cmshim_core::model::{Role, Stage};
+use libc::{c_int, c_void};
+
+entry! {
+    fn rdma_connect(id: *mut RdmaCmId, param: *mut RdmaConnParam) -> c_int, missing -1;
+    before |shim| {
+        shim.state().begin(IdPtr(id as usize), Stage::Connect, Role::Client);
+        // SAFETY: the program's id.
+        unsafe { waits::connect_begins(shim, id) };
+    };
+    after |shim, ended, _rc| {
+        if ended.failed.is_some() {
+            waits::connect_ends(shim, IdPtr(id as usize));
+        }
+        // SAFETY: the program's id and parameters.
+        unsafe {
+            calls::ended_on_id(shim, ended, id, |f, _, _| facts::private_data(f, param, facts::REQ_PRIVATE));
+        }
+    };
+}
+
+entry! {
+    fn rdma_establish(id: *mut RdmaCmId) -> c_int, missing -1;
+    // SAFETY: the program's id.
+    after |shim, ended, _rc| unsafe { calls::ended_on_id(shim, ended, id, |_, _, _| {}) };
+}
+
+entry! {
+    fn rdma_accept(id: *mut RdmaCmId, param: *mut RdmaConnParam) -> c_int, missing -1;
+    // SAFETY: the program's id and parameters.
+    after |shim, ended, _rc| unsafe {
+        calls::ended_on_id(shim, ended, id, |f, record, _| {
+            f.age = calls::age(record);
+            facts::private_data(f, param, facts::REP_PRIVATE);
+        });
+    };
+}
+
+entry! {
+    fn rdma_reject(id: *mut RdmaCmId, private_data: *const c_void, length: u8) -> c_int, missing -1;
+    // SAFETY: the program's id and private data.
+    after |shim, ended, _rc| unsafe { refusals::ended(shim, ended, id, private_data, length) };
+}
+
+entry! {
+    fn rdma_reject_ece(id: *mut RdmaCmId, private_data: *const c_void, length: u8) -> c_int, missing -1;
+    // SAFETY: the program's id and private data.
+    after |shim, ended, _rc| unsafe { refusals::ended(shim, ended, id, private_data, length) };
+}
+
+entry! {
+    fn rdma_notify(id: *mut RdmaCmId, event: c_int) -> c_int, missing -1;
+    // SAFETY: the program's id.
+    after |shim, ended, _rc| unsafe { calls::ended_on_id(shim, ended, id, |_, _, _| {}) };
+}
+
+entry! {
+    fn rdma_disconnect(id: *mut RdmaCmId) -> c_int, missing -1;
+    before |shim| shim.state().with(IdPtr(id as usize), |record| record.we_disconnected = true);
+    // SAFETY: the program's id.
+    after |shim, ended, _rc| unsafe { calls::ended_on_id(shim, ended, id, |_, _, _| {}) };
+}
+
+entry! {
+    fn rdma_get_request(listener: *mut RdmaCmId, id: *mut *mut RdmaCmId) -> c_int, missing -1;
+    // SAFETY: the program's listener.
+    after |shim, ended, _rc| unsafe { calls::ended_on_id(shim, ended, listener, |_, _, _| {}) };
+}
+
+entry! {
+    fn rdma_create_ep(id: *mut *mut RdmaCmId, info: *mut RdmaAddrInfo, pd: *mut IbvPd, attr: *mut IbvQpInitAttr) -> c_int, missing -1;
+    after |shim, ended, _rc| calls::ended(shim, ended, Subject::default, |_| {});
+}

@@ -1,0 +1,41 @@
+//! Taking and acking CM events.
+
+use super::entry;
+use crate::abi::cm::{RdmaCmEvent, RdmaEventChannel};
+use crate::boundary::{self, guard};
+use crate::real;
+use crate::reasons::events;
+use libc::c_int;
+
+/// A non-blocking program may call this in a loop: an empty channel costs nothing more.
+///
+/// # Safety
+/// As the function of this name in the real library.
+#[cfg_attr(not(test), no_mangle)]
+pub unsafe extern "C-unwind" fn rdma_get_cm_event(
+    channel: *mut RdmaEventChannel,
+    event: *mut *mut RdmaCmEvent,
+) -> c_int {
+    let Some(real) = real::rdma_get_cm_event() else {
+        return boundary::missing("rdma_get_cm_event", -1);
+    };
+    let call = boundary::enter("rdma_get_cm_event");
+    // SAFETY: the program's own arguments, unchanged.
+    let rc = unsafe { real(channel, event) };
+    if rc != 0 && matches!(guard::errno(), libc::EAGAIN | libc::EINTR) {
+        call.done();
+        return rc;
+    }
+    // SAFETY: on success the real call filled `event`.
+    call.after(rc, |shim, ended| unsafe {
+        events::handed_over(shim, ended, event)
+    });
+    rc
+}
+
+entry! {
+    fn rdma_ack_cm_event(event: *mut RdmaCmEvent) -> c_int, missing -1;
+    // SAFETY: the program's event, which lives until the real call.
+    before |shim| unsafe { events::acked(shim, event) };
+    after |_shim, _ended, _rc| {};
+}

@@ -1,0 +1,70 @@
+//! Ids up to the route: create, bind, resolve, listen.
+
+use super::entry;
+use crate::abi::cm::{RdmaCmId, RdmaEventChannel};
+use crate::boundary;
+use crate::real;
+use crate::reasons::state::{IdPtr, IdRecord};
+use crate::reasons::subject::{given_address, Subject};
+use crate::reasons::{calls, storm};
+use cmshim_core::model::{Role, Stage};
+use libc::{c_int, c_void, sockaddr};
+
+entry! {
+    fn rdma_create_id(channel: *mut RdmaEventChannel, id: *mut *mut RdmaCmId, context: *mut c_void, ps: c_int) -> c_int, missing -1;
+    after |shim, ended, rc| {
+        if rc == 0 {
+            // SAFETY: success stored the new id there.
+            let id = IdPtr(unsafe { *id } as usize);
+            shim.state().with(id, |record| *record = IdRecord::default());
+        }
+        calls::ended(shim, ended, Subject::default, |_| {});
+    };
+}
+
+entry! {
+    fn rdma_bind_addr(id: *mut RdmaCmId, addr: *mut sockaddr) -> c_int, missing -1;
+    // SAFETY: the program's id and address.
+    after |shim, ended, _rc| unsafe {
+        calls::ended_on_id(shim, ended, id, |_, _, subject| subject.src = given_address(addr).or(subject.src));
+    };
+}
+
+entry! {
+    fn rdma_resolve_addr(id: *mut RdmaCmId, src: *mut sockaddr, dst: *mut sockaddr, timeout_ms: c_int) -> c_int, missing -1;
+    before |shim| shim.state().begin(IdPtr(id as usize), Stage::Address, Role::Client);
+    // SAFETY: the program's id and addresses.
+    after |shim, ended, _rc| unsafe {
+        calls::ended_on_id(shim, ended, id, |_, _, subject| {
+            subject.src = given_address(src).or(subject.src);
+            subject.dst = given_address(dst).or(subject.dst);
+        });
+    };
+}
+
+entry! {
+    fn rdma_resolve_route(id: *mut RdmaCmId, timeout_ms: c_int) -> c_int, missing -1;
+    before |shim| shim.state().begin(IdPtr(id as usize), Stage::Route, Role::Client);
+    // SAFETY: the program's id.
+    after |shim, ended, _rc| unsafe { calls::ended_on_id(shim, ended, id, |_, _, _| {}) };
+}
+
+/// # Safety
+/// As the function of this name in the real library.
+#[cfg_attr(not(test), no_mangle)]
+pub unsafe extern "C-unwind" fn rdma_listen(id: *mut RdmaCmId, backlog: c_int) -> c_int {
+    let Some(real) = real::rdma_listen() else {
+        return boundary::missing("rdma_listen", -1);
+    };
+    let call = boundary::enter("rdma_listen");
+    // SAFETY: the program's id.
+    let backlog = call.decide(backlog, |shim| unsafe { storm::backlog(shim, id, backlog) });
+    // SAFETY: the program's id; the backlog is only a number.
+    let rc = unsafe { real(id, backlog) };
+    call.after(rc, |shim, ended| {
+        storm::listens(shim, ended, id, backlog);
+        // SAFETY: the program's id.
+        unsafe { calls::ended_on_id(shim, ended, id, |_, _, _| {}) };
+    });
+    rc
+}

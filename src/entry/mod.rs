@@ -1,0 +1,50 @@
+//! The exported C symbols. An entry finds the real function, lets the feature have its say before
+//! and after, and changes nothing else.
+//!
+//! All are `extern "C-unwind"`: a thread of the program may be cancelled while the real call blocks,
+//! and that forced unwind passes through here. No entry holds a lock or a destructor meanwhile.
+
+mod channel;
+mod connect;
+mod events;
+mod ids;
+mod multicast;
+mod own;
+mod queue_pairs;
+mod teardown;
+mod verbs;
+
+/// Defines one entry: `before` and `after` see the shim, `after` also how the call ended.
+macro_rules! entry {
+    (
+        fn $name:ident($($arg:ident: $ty:ty),* $(,)?) $(-> $ret:ty)?, missing $failure:expr;
+        before |$before:ident| $first:expr;
+        after |$after:ident, $ended:ident, $rc:ident| $last:expr;
+    ) => {
+        /// # Safety
+        /// As the function of this name in the real library.
+        #[cfg_attr(not(test), no_mangle)]
+        pub unsafe extern "C-unwind" fn $name($($arg: $ty),*) $(-> $ret)? {
+            let Some(real) = $crate::real::$name() else {
+                return $crate::boundary::missing(stringify!($name), $failure);
+            };
+            let call = $crate::boundary::enter(stringify!($name));
+            call.before(|$before| $first);
+            // SAFETY: the program's own arguments, unchanged.
+            let $rc = unsafe { real($($arg),*) };
+            call.after($rc, |$after, $ended| $last);
+            $rc
+        }
+    };
+    (
+        fn $name:ident($($arg:ident: $ty:ty),* $(,)?) $(-> $ret:ty)?, missing $failure:expr;
+        after |$after:ident, $ended:ident, $rc:ident| $last:expr;
+    ) => {
+        entry! {
+            fn $name($($arg: $ty),*) $(-> $ret)?, missing $failure;
+            before |_shim| {};
+            after |$after, $ended, $rc| $last;
+        }
+    };
+}
+use entry;

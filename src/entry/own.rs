@@ -1,0 +1,79 @@
+//! Our own API, as in `include/cmshim.h`.
+
+use crate::boundary::{guard, shim};
+use cmshim_core::explain;
+use cmshim_core::model::Transport;
+use libc::{c_char, c_int, c_void, size_t};
+
+/// What carries a connection: it decides how a status number is read.
+#[repr(C)]
+#[allow(non_camel_case_types, dead_code)]
+pub enum cmshim_transport {
+    /// Not known; a positive status is read as on InfiniBand.
+    CMSHIM_TRANSPORT_UNKNOWN = 0,
+    /// InfiniBand: a positive status is a reject reason (IBTA 12.6.7.2).
+    CMSHIM_TRANSPORT_IB = 1,
+    /// RoCE v1 and v2: as InfiniBand.
+    CMSHIM_TRANSPORT_ROCE = 2,
+    /// iWARP: a status is a negative errno.
+    CMSHIM_TRANSPORT_IWARP = 3,
+}
+
+/// The version of the library, "MAJOR.MINOR.PATCH". Static: never freed. Any thread may call it at
+/// any time.
+#[cfg_attr(not(test), no_mangle)]
+pub extern "C" fn cmshim_version() -> *const c_char {
+    const VERSION: &str = concat!(env!("CARGO_PKG_VERSION"), "\0");
+    VERSION.as_ptr().cast()
+}
+
+/// Is the shim in effect in this process? 1 if the program's `rdma_*` calls come through it and it
+/// is not disabled for this program, 0 if not (linked but behind librdmacm in the load order,
+/// `disable`, on the `skip` list, or off after an internal error). Any thread may call it; the first
+/// call reads the configuration.
+#[cfg_attr(not(test), no_mangle)]
+pub extern "C" fn cmshim_active() -> c_int {
+    // SAFETY: NUL-terminated name; RTLD_DEFAULT looks where the program's own references look.
+    let bound = unsafe { libc::dlsym(libc::RTLD_DEFAULT, c"rdma_connect".as_ptr()) };
+    let ours = super::connect::rdma_connect as *const c_void;
+    c_int::from(std::ptr::eq(bound, ours) && shim::get().is_some())
+}
+
+/// Explains an RDMA CM event in plain words: who ended it, why, and what to do.
+///
+/// `event` is a number of `enum rdma_cm_event_type`, `status` the event's status (a positive reject
+/// reason or a negative errno), `transport` one of `enum cmshim_transport`. Writes at most `size`
+/// bytes to `buffer`, always with a terminating NUL if `size` is not 0, and returns the length of the
+/// whole text without the NUL, as snprintf does: a result of `size` or more was cut. Unknown numbers
+/// are explained as such; there is no error. Any thread may call it.
+///
+/// # Safety
+/// `buffer` is null (then `size` counts as 0) or writable for `size` bytes.
+#[cfg_attr(not(test), no_mangle)]
+pub unsafe extern "C" fn cmshim_explain(
+    event: c_int,
+    status: c_int,
+    transport: c_int,
+    buffer: *mut c_char,
+    size: size_t,
+) -> size_t {
+    let transport = match transport {
+        1 => Transport::Ib,
+        2 => Transport::Roce,
+        3 => Transport::Iwarp,
+        _ => Transport::Unknown,
+    };
+    let text = guard::run(|| explain::plain(event, status, transport)).unwrap_or_default();
+    if !buffer.is_null() && size > 0 {
+        let mut length = text.len().min(size - 1);
+        while !text.is_char_boundary(length) {
+            length -= 1;
+        }
+        // SAFETY: `length` + 1 bytes are at most `size`, which the caller promises.
+        unsafe {
+            std::ptr::copy_nonoverlapping(text.as_ptr(), buffer.cast(), length);
+            *buffer.add(length) = 0;
+        }
+    }
+    text.len()
+}

@@ -1,0 +1,135 @@
+//! Calls that block until the program has acked its events: watched while they do.
+
+use crate::abi::cm::{RdmaCmId, RdmaEventChannel};
+use crate::abi::verbs::IbvQp;
+use crate::boundary;
+use crate::real;
+use crate::reasons::{asynchronous, calls, events, waits};
+use libc::{c_int, sockaddr};
+
+/// # Safety
+/// As the function of this name in the real library.
+#[cfg_attr(not(test), no_mangle)]
+pub unsafe extern "C-unwind" fn rdma_destroy_id(id: *mut RdmaCmId) -> c_int {
+    let Some(real) = real::rdma_destroy_id() else {
+        return boundary::missing("rdma_destroy_id", -1);
+    };
+    let call = boundary::enter("rdma_destroy_id");
+    let (key, record) = call.decide((None, None), |shim| {
+        // SAFETY: the program's id, alive until the real call.
+        let key = unsafe { waits::call_begins(shim, "rdma_destroy_id", id, waits::of_id) };
+        (key, events::forget(shim, id))
+    });
+    // SAFETY: the program's own argument.
+    let rc = unsafe { real(id) };
+    call.after(rc, |shim, ended| {
+        waits::call_ends(shim, key);
+        if ended.failed.is_some() {
+            events::remember(shim, id, record);
+            // SAFETY: a failed call leaves the id alive.
+            unsafe { calls::ended_on_id(shim, ended, id, |_, _, _| {}) };
+        }
+    });
+    rc
+}
+
+/// # Safety
+/// As the function of this name in the real library.
+#[cfg_attr(not(test), no_mangle)]
+pub unsafe extern "C-unwind" fn rdma_destroy_ep(id: *mut RdmaCmId) {
+    let Some(real) = real::rdma_destroy_ep() else {
+        return boundary::missing("rdma_destroy_ep", ());
+    };
+    let call = boundary::enter("rdma_destroy_ep");
+    // SAFETY: the program's own argument. The calls inside are watched by their own entries.
+    unsafe { real(id) };
+    call.done();
+}
+
+/// # Safety
+/// As the function of this name in the real library.
+#[cfg_attr(not(test), no_mangle)]
+pub unsafe extern "C-unwind" fn rdma_destroy_qp(id: *mut RdmaCmId) {
+    let Some(real) = real::rdma_destroy_qp() else {
+        return boundary::missing("rdma_destroy_qp", ());
+    };
+    let call = boundary::enter("rdma_destroy_qp");
+    // SAFETY: the program's own argument. ibv_destroy_qp inside is watched by its own entry.
+    unsafe { real(id) };
+    call.done();
+}
+
+/// # Safety
+/// As the function of this name in the real library.
+#[cfg_attr(not(test), no_mangle)]
+pub unsafe extern "C-unwind" fn ibv_destroy_qp(qp: *mut IbvQp) -> c_int {
+    let Some(real) = real::ibv_destroy_qp() else {
+        return boundary::missing("ibv_destroy_qp", libc::ENOSYS);
+    };
+    let call = boundary::enter("ibv_destroy_qp");
+    let (key, record) = call.decide((None, None), |shim| {
+        // SAFETY: the program's queue pair, alive until the real call.
+        let key = unsafe { waits::destroy_qp_begins(shim, "ibv_destroy_qp", qp) };
+        (key, asynchronous::forget(shim, qp))
+    });
+    // SAFETY: the program's own argument.
+    let rc = unsafe { real(qp) };
+    call.after(rc, |shim, ended| {
+        waits::call_ends(shim, key);
+        if ended.failed.is_some() {
+            asynchronous::remember(shim, qp, record);
+        }
+        calls::ended(shim, ended, Default::default, |_| {});
+    });
+    rc
+}
+
+/// # Safety
+/// As the function of this name in the real library.
+#[cfg_attr(not(test), no_mangle)]
+pub unsafe extern "C-unwind" fn rdma_leave_multicast(
+    id: *mut RdmaCmId,
+    addr: *mut sockaddr,
+) -> c_int {
+    let Some(real) = real::rdma_leave_multicast() else {
+        return boundary::missing("rdma_leave_multicast", -1);
+    };
+    let call = boundary::enter("rdma_leave_multicast");
+    // SAFETY: the program's id.
+    let key = call.decide(None, |shim| unsafe {
+        waits::call_begins(shim, "rdma_leave_multicast", id, waits::of_group)
+    });
+    // SAFETY: the program's own arguments.
+    let rc = unsafe { real(id, addr) };
+    call.after(rc, |shim, ended| {
+        waits::call_ends(shim, key);
+        // SAFETY: the program's id.
+        unsafe { calls::ended_on_id(shim, ended, id, |_, _, _| {}) };
+    });
+    rc
+}
+
+/// # Safety
+/// As the function of this name in the real library.
+#[cfg_attr(not(test), no_mangle)]
+pub unsafe extern "C-unwind" fn rdma_migrate_id(
+    id: *mut RdmaCmId,
+    channel: *mut RdmaEventChannel,
+) -> c_int {
+    let Some(real) = real::rdma_migrate_id() else {
+        return boundary::missing("rdma_migrate_id", -1);
+    };
+    let call = boundary::enter("rdma_migrate_id");
+    // SAFETY: the program's id.
+    let key = call.decide(None, |shim| unsafe {
+        waits::call_begins(shim, "rdma_migrate_id", id, waits::of_id)
+    });
+    // SAFETY: the program's own arguments.
+    let rc = unsafe { real(id, channel) };
+    call.after(rc, |shim, ended| {
+        waits::call_ends(shim, key);
+        // SAFETY: the program's id.
+        unsafe { calls::ended_on_id(shim, ended, id, |_, _, _| {}) };
+    });
+    rc
+}

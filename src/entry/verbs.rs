@@ -1,0 +1,211 @@
+//! The verbs side of set-up.
+
+use super::entry;
+use crate::abi::verbs::*;
+use crate::boundary::thread::{note_inner, Inner};
+use crate::boundary::{self, shim::Shim, Ended};
+use crate::real;
+use crate::reasons::subject::Subject;
+use crate::reasons::{asynchronous, calls, facts};
+use cmshim_core::codes::qp_state;
+use libc::{c_int, c_uint, c_void, size_t};
+use std::ptr::null_mut;
+
+entry! {
+    fn ibv_open_device(device: *mut IbvDevice) -> *mut IbvContext, missing null_mut();
+    after |shim, ended, _rc| calls::ended(shim, ended, Subject::default, |_| {});
+}
+
+entry! {
+    fn ibv_alloc_pd(context: *mut IbvContext) -> *mut IbvPd, missing null_mut();
+    // SAFETY: the program's context.
+    after |shim, ended, _rc| calls::ended(shim, ended, || unsafe { Subject::of_context(context) }, |_| {});
+}
+
+entry! {
+    fn ibv_create_cq(context: *mut IbvContext, cqe: c_int, user: *mut c_void, channel: *mut IbvCompChannel, vector: c_int) -> *mut IbvCq, missing null_mut();
+    // SAFETY: the program's context.
+    after |shim, ended, _rc| calls::ended(shim, ended, || unsafe { Subject::of_context(context) }, |f| unsafe {
+        facts::completion_queue(f, context, cqe);
+    });
+}
+
+entry! {
+    fn ibv_create_comp_channel(context: *mut IbvContext) -> *mut IbvCompChannel, missing null_mut();
+    // SAFETY: the program's context.
+    after |shim, ended, _rc| calls::ended(shim, ended, || unsafe { Subject::of_context(context) }, |_| {});
+}
+
+entry! {
+    fn ibv_create_srq(pd: *mut IbvPd, attr: *mut Opaque) -> *mut IbvSrq, missing null_mut();
+    // SAFETY: the program's protection domain.
+    after |shim, ended, _rc| calls::ended(shim, ended, || unsafe { of_pd(pd) }, |_| {});
+}
+
+entry! {
+    fn ibv_create_qp(pd: *mut IbvPd, attr: *mut IbvQpInitAttr) -> *mut IbvQp, missing null_mut();
+    // SAFETY: the program's protection domain and attributes.
+    after |shim, ended, _rc| calls::ended(shim, ended, || unsafe { of_pd(pd) }, |f| unsafe {
+        facts::queue_pair(f, facts::context_of(pd), attr);
+    });
+}
+
+/// # Safety
+/// As the function of this name in the real library.
+#[cfg_attr(not(test), no_mangle)]
+pub unsafe extern "C-unwind" fn ibv_modify_qp(
+    qp: *mut IbvQp,
+    attr: *mut IbvQpAttr,
+    mask: c_int,
+) -> c_int {
+    let Some(real) = real::ibv_modify_qp() else {
+        return boundary::missing("ibv_modify_qp", libc::ENOSYS);
+    };
+    let call = boundary::enter("ibv_modify_qp");
+    // SAFETY: the program's queue pair and attributes.
+    let states = call.decide(None, |_| unsafe { states(qp, attr, mask) });
+    // SAFETY: the program's own arguments.
+    let rc = unsafe { real(qp, attr, mask) };
+    // SAFETY: as above.
+    call.after(rc, |shim, ended| unsafe {
+        modified(shim, ended, qp, states)
+    });
+    rc
+}
+
+/// The queue pair's state and the one asked for.
+///
+/// # Safety
+/// `qp` and `attr` are null or valid.
+unsafe fn states(qp: *const IbvQp, attr: *const IbvQpAttr, mask: c_int) -> Option<(i32, i32)> {
+    if mask & QP_STATE == 0 {
+        return None;
+    }
+    // SAFETY: as promised by the caller.
+    unsafe { Some((qp.as_ref()?.state, attr.as_ref()?.qp_state)) }
+}
+
+/// # Safety
+/// `qp` is null or valid.
+unsafe fn modified(
+    shim: &'static Shim,
+    ended: Ended,
+    qp: *const IbvQp,
+    states: Option<(i32, i32)>,
+) {
+    let Some(errno) = ended.failed else { return };
+    if !ended.outermost {
+        note_inner(Inner {
+            call: "ibv_modify_qp",
+            errno,
+            states,
+        });
+        return;
+    }
+    let subject = || {
+        // SAFETY: as promised by the caller; the context of a queue pair is open.
+        unsafe {
+            qp.as_ref().map_or_else(Subject::default, |qp| Subject {
+                qp_num: Some(qp.qp_num),
+                ..Subject::of_context(qp.context)
+            })
+        }
+    };
+    calls::ended(shim, ended, subject, |f| {
+        f.qp_state =
+            states.map(|(from, to)| (qp_state::name(from as u32), qp_state::name(to as u32)));
+    });
+}
+
+entry! {
+    fn ibv_reg_mr(pd: *mut IbvPd, addr: *mut c_void, length: size_t, access: c_int) -> *mut IbvMr, missing null_mut();
+    // SAFETY: the program's protection domain.
+    after |shim, ended, _rc| unsafe { registered(shim, ended, pd, addr, length, access as u32) };
+}
+
+entry! {
+    fn ibv_reg_mr_iova(pd: *mut IbvPd, addr: *mut c_void, length: size_t, iova: u64, access: c_int) -> *mut IbvMr, missing null_mut();
+    // SAFETY: the program's protection domain.
+    after |shim, ended, _rc| unsafe { registered(shim, ended, pd, addr, length, access as u32) };
+}
+
+entry! {
+    fn ibv_reg_mr_iova2(pd: *mut IbvPd, addr: *mut c_void, length: size_t, iova: u64, access: c_uint) -> *mut IbvMr, missing null_mut();
+    // SAFETY: the program's protection domain.
+    after |shim, ended, _rc| unsafe { registered(shim, ended, pd, addr, length, access) };
+}
+
+entry! {
+    fn ibv_reg_dmabuf_mr(pd: *mut IbvPd, offset: u64, length: size_t, iova: u64, fd: c_int, access: c_int) -> *mut IbvMr, missing null_mut();
+    // SAFETY: the program's protection domain.
+    after |shim, ended, _rc| calls::ended(shim, ended, || unsafe { of_pd(pd) }, |f| {
+        f.length = Some(length as u64);
+        f.access = Some(access as u32);
+    });
+}
+
+/// # Safety
+/// `pd` is null or valid. The memory is not touched.
+unsafe fn registered(
+    shim: &'static Shim,
+    ended: Ended,
+    pd: *const IbvPd,
+    addr: *mut c_void,
+    length: size_t,
+    access: u32,
+) {
+    // SAFETY: as promised by the caller.
+    calls::ended(
+        shim,
+        ended,
+        || unsafe { of_pd(pd) },
+        |f| facts::memory(f, addr as u64, length, access),
+    );
+}
+
+/// # Safety
+/// `pd` is null or valid.
+unsafe fn of_pd(pd: *const IbvPd) -> Subject {
+    // SAFETY: as promised by the caller; the context of a protection domain is open.
+    unsafe { Subject::of_context(facts::context_of(pd)) }
+}
+
+/// # Safety
+/// As the function of this name in the real library.
+#[cfg_attr(not(test), no_mangle)]
+pub unsafe extern "C-unwind" fn ibv_get_async_event(
+    context: *mut IbvContext,
+    event: *mut IbvAsyncEvent,
+) -> c_int {
+    let Some(real) = real::ibv_get_async_event() else {
+        return boundary::missing("ibv_get_async_event", -1);
+    };
+    let call = boundary::enter("ibv_get_async_event");
+    // SAFETY: the program's own arguments.
+    let rc = unsafe { real(context, event) };
+    if rc != 0 {
+        // Non-blocking and interrupted reads: the program's own business.
+        call.done();
+        return rc;
+    }
+    // SAFETY: success filled the event.
+    call.after(rc, |shim, _| unsafe {
+        asynchronous::handed_over(shim, context, event)
+    });
+    rc
+}
+
+/// # Safety
+/// As the function of this name in the real library.
+#[cfg_attr(not(test), no_mangle)]
+pub unsafe extern "C-unwind" fn ibv_ack_async_event(event: *mut IbvAsyncEvent) {
+    let Some(real) = real::ibv_ack_async_event() else {
+        return boundary::missing("ibv_ack_async_event", ());
+    };
+    let call = boundary::enter("ibv_ack_async_event");
+    // SAFETY: the program's event.
+    call.before(|shim| unsafe { asynchronous::acked(shim, event) });
+    // SAFETY: the program's own argument.
+    unsafe { real(event) };
+    call.done();
+}

@@ -1,0 +1,115 @@
+//! A call that failed: one line for the program's call, whatever failed inside.
+
+use super::emit::{self, Line};
+use super::state::{IdPtr, IdRecord};
+use super::subject::Subject;
+use crate::abi::cm::RdmaCmId;
+use crate::boundary::{shim::Shim, thread, Ended};
+use cmshim_core::explain::{self, CallQuery, Facts};
+use cmshim_core::model::Role;
+use std::time::{Duration, Instant};
+
+/// Deals with the end of a call on an id: nothing if it went well; a note for the outer call if it
+/// is an inner one; else a line.
+///
+/// # Safety
+/// `id` is null or an id that the program keeps valid during its call.
+pub unsafe fn ended_on_id(
+    shim: &'static Shim,
+    ended: Ended,
+    id: *const RdmaCmId,
+    add: impl FnOnce(&mut Facts, &IdRecord, &mut Subject),
+) {
+    let Some(errno) = pending(ended) else { return };
+    // SAFETY: as promised by the caller.
+    let mut subject = unsafe { Subject::of(id) };
+    let record = shim.state().record(IdPtr(id as usize));
+    subject.qp_num = record.qp_num;
+    let mut facts = Facts {
+        disconnected: record.ended,
+        ..Facts::default()
+    };
+    add(&mut facts, &record, &mut subject);
+    let elapsed = match record.role {
+        Role::Server => Some(record.since.elapsed()),
+        _ => None,
+    };
+    tell(
+        shim,
+        ended.name,
+        errno,
+        facts,
+        &subject,
+        record.role,
+        elapsed,
+    );
+}
+
+/// Deals with the end of a call that has no id.
+pub fn ended(
+    shim: &'static Shim,
+    ended: Ended,
+    subject: impl FnOnce() -> Subject,
+    add: impl FnOnce(&mut Facts),
+) {
+    let Some(errno) = pending(ended) else { return };
+    let mut facts = Facts::default();
+    add(&mut facts);
+    tell(shim, ended.name, errno, facts, &subject(), Role::None, None);
+}
+
+/// The errno if a line is to be written now.
+fn pending(ended: Ended) -> Option<i32> {
+    let errno = ended.failed?;
+    if !ended.outermost {
+        thread::note_inner(thread::Inner {
+            call: ended.name,
+            errno,
+            states: None,
+        });
+        return None;
+    }
+    (!thread::reported()).then_some(errno)
+}
+
+fn tell(
+    shim: &'static Shim,
+    call: &'static str,
+    errno: i32,
+    mut facts: Facts,
+    subject: &Subject,
+    role: Role,
+    elapsed: Option<Duration>,
+) {
+    facts.nested = thread::inner()
+        .filter(|i| i.call != call)
+        .map(|i| (i.call, i.errno));
+    let query = CallQuery {
+        call,
+        errno,
+        facts: &facts,
+        role,
+        transport: subject.transport(),
+    };
+    let explanation = explain::call(&query);
+    let (what, stage) = (explain::what_of_call(call), explain::stage_of_call(call));
+    emit::line(
+        shim,
+        explanation,
+        Line {
+            what,
+            call: Some(call),
+            stage,
+            role,
+            subject,
+            elapsed,
+            private_data: None,
+            details: Vec::new(),
+        },
+    );
+}
+
+/// Time since the connect request that a server's call answers.
+pub fn age(record: &IdRecord) -> Option<Duration> {
+    (record.role == Role::Server).then(|| Instant::now().duration_since(record.since))
+}

@@ -1,0 +1,125 @@
+//! From a finding to a line: severity, flood book, format.
+
+use super::state::State;
+use super::subject::Subject;
+use crate::boundary::{shim::Shim, thread};
+use crate::lock::lock;
+use crate::sink::LINE;
+use cmshim_core::config::Format;
+use cmshim_core::flood::Flood;
+use cmshim_core::model::{Explanation, Role, Severity, Stage};
+use cmshim_core::report::{self, Report};
+use std::time::{Duration, Instant, SystemTime};
+
+/// What a line says beside its explanation.
+pub struct Line<'a> {
+    pub what: &'a str,
+    pub call: Option<&'static str>,
+    pub stage: Stage,
+    pub role: Role,
+    pub subject: &'a Subject,
+    pub elapsed: Option<Duration>,
+    pub private_data: Option<Vec<u8>>,
+    pub details: Vec<String>,
+}
+
+fn level(severity: Severity) -> log::Level {
+    match severity {
+        Severity::Error => log::Level::Error,
+        Severity::Warn => log::Level::Warn,
+        Severity::Info => log::Level::Info,
+        Severity::Debug => log::Level::Debug,
+    }
+}
+
+/// Would a line of this severity be written? Asked before anything costly is found out for it.
+pub fn wanted(shim: &Shim, severity: Severity) -> bool {
+    shim.config.reasons.enable && level(severity) <= log::max_level()
+}
+
+/// Writes a line, or counts it if the same was written a moment ago.
+pub fn line(shim: &Shim, explanation: Explanation, line: Line) {
+    thread::mark_reported();
+    if !wanted(shim, explanation.severity) {
+        return;
+    }
+    let report = Report {
+        time: SystemTime::now(),
+        program: shim.program.clone(),
+        pid: std::process::id(),
+        what: line.what.to_owned(),
+        call: line.call,
+        stage: line.stage,
+        role: line.role,
+        src: line.subject.src,
+        dst: line.subject.dst,
+        port_space: line.subject.port_space,
+        qp_num: line.subject.qp_num,
+        device: line.subject.shown_device(),
+        elapsed: line.elapsed,
+        explanation,
+        private_data: line.private_data,
+        private_data_max: shim.config.reasons.private_data_max,
+        details: line.details,
+        repeats: None,
+    };
+    let state = shim.state();
+    let now = Instant::now();
+    let age = now.duration_since(state.started);
+    let (passed, due) = {
+        let mut book = lock(&state.flood);
+        let book = book.get_or_insert_with(|| Flood::new(shim.config.reasons.repeat));
+        // Without a keeper, summaries that are due ride along with the next line.
+        let due = if shim.config.threads {
+            Vec::new()
+        } else {
+            book.due(age)
+        };
+        (book.offer(age, report), due)
+    };
+    for report in due.iter().chain(&passed) {
+        write(shim, report);
+    }
+    schedule(shim, state);
+}
+
+/// Tells the keeper when the next summary is due.
+fn schedule(shim: &Shim, state: &State) {
+    let next = lock(&state.flood).as_ref().and_then(Flood::next_due);
+    if let (Some(next), true) = (next, shim.config.threads) {
+        state.watch.summary_at(state.started + next);
+    }
+}
+
+/// Writes the summaries that are due.
+pub fn summaries(shim: &Shim, state: &State, now: Instant) {
+    let due = match lock(&state.flood).as_mut() {
+        Some(book) => book.due(now.duration_since(state.started)),
+        None => return,
+    };
+    for report in &due {
+        write(shim, report);
+    }
+    schedule(shim, state);
+}
+
+/// Writes what is still counted; the process ends.
+pub fn rest(shim: &Shim) {
+    let state = shim.state();
+    let now = state.started.elapsed();
+    let rest = lock(&state.flood)
+        .as_mut()
+        .map(|book| book.drain(now))
+        .unwrap_or_default();
+    for report in &rest {
+        write(shim, report);
+    }
+}
+
+fn write(shim: &Shim, report: &Report) {
+    let text = match shim.config.log.format {
+        Format::Text => report::text(report),
+        Format::Json => report::json(report),
+    };
+    log::log!(target: LINE, level(report.explanation.severity), "{text}");
+}

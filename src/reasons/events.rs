@@ -1,0 +1,215 @@
+//! CM events: each is read once when it is handed over; bad news becomes a line.
+
+use super::emit::{self, Line};
+use super::state::{IdPtr, IdRecord, UnAcked};
+use super::subject::Subject;
+use super::{calls, storm, waits};
+use crate::abi::cm::{RdmaCmEvent, RdmaCmId};
+use crate::boundary::{shim::Shim, thread, Ended};
+use cmshim_core::codes::{event as ev, qp_state};
+use cmshim_core::explain::{self, EventQuery};
+use cmshim_core::model::{Explanation, Role, Severity, Stage};
+use std::time::{Duration, Instant};
+
+/// rdma_get_cm_event returned.
+///
+/// # Safety
+/// On success `event` points to the event that librdmacm just handed over.
+pub unsafe fn handed_over(shim: &'static Shim, ended: Ended, event: *const *mut RdmaCmEvent) {
+    if ended.failed.is_some() {
+        calls::ended(shim, ended, Subject::default, |_| {});
+        return;
+    }
+    // SAFETY: success fills `event` with a pointer to a whole event, not acked yet.
+    let Some(e) = (unsafe { event.as_ref().and_then(|e| e.as_ref()) }) else {
+        return;
+    };
+    let id = IdPtr(e.id as usize);
+    let before = take_note(shim, e, id);
+    waits::connect_ends(shim, id);
+    // SAFETY: librdmacm keeps the id of an un-acked event alive.
+    unsafe {
+        if e.event == ev::CONNECT_REQUEST {
+            storm::request_taken(shim, e.listen_id);
+        }
+        tell(shim, e, &before);
+    }
+}
+
+/// Whose acks the event counts for: a connect request belongs to its listener until it is acked
+/// (`ucma_process_conn_req`, librdmacm/cma.c).
+pub fn owner(e: &RdmaCmEvent) -> IdPtr {
+    let request = e.event == ev::CONNECT_REQUEST && !e.listen_id.is_null();
+    IdPtr(if request { e.listen_id } else { e.id } as usize)
+}
+
+/// Puts the event into the records; gives the id's record as it was before.
+fn take_note(shim: &Shim, e: &RdmaCmEvent, id: IdPtr) -> IdRecord {
+    let state = shim.state();
+    let un_acked = UnAcked {
+        at: std::ptr::from_ref(e) as usize,
+        event: e.event,
+    };
+    state.with(owner(e), |r| r.unacked.push(un_acked));
+    state.with(id, |r| {
+        if e.event == ev::CONNECT_REQUEST {
+            *r = IdRecord {
+                role: Role::Server,
+                stage: Stage::Accept,
+                unacked: std::mem::take(&mut r.unacked),
+                ..IdRecord::default()
+            };
+        }
+        let before = r.clone();
+        match e.event {
+            ev::ESTABLISHED if e.status == 0 => {
+                r.established = Some(Instant::now());
+                r.stage = Stage::Established;
+                r.since = Instant::now();
+            }
+            ev::REJECTED
+            | ev::UNREACHABLE
+            | ev::CONNECT_ERROR
+            | ev::DISCONNECTED
+            | ev::DEVICE_REMOVAL => {
+                r.ended = true;
+            }
+            _ => {}
+        }
+        before
+    })
+}
+
+/// Writes the line of an event, if it is one to write.
+///
+/// # Safety
+/// The event's id is alive.
+unsafe fn tell(shim: &Shim, e: &RdmaCmEvent, before: &IdRecord) {
+    let elapsed = before.since.elapsed();
+    let slow = slow(shim, e, before, elapsed);
+    if good(e) && slow.is_none() && !emit::wanted(shim, Severity::Debug) {
+        return;
+    }
+    // SAFETY: see above.
+    let mut subject = unsafe { Subject::of(e.id) };
+    subject.qp_num = before.qp_num;
+    let query = EventQuery {
+        event: e.event,
+        status: e.status,
+        transport: subject.transport_if(e.status != 0),
+        role: before.role,
+        since_established: before.established.map(|t| t.elapsed()),
+        we_disconnected: before.we_disconnected,
+        short_lived: shim.config.reasons.short_lived,
+        nested: thread::inner().map(|i| (i.call, i.errno)),
+    };
+    let explanation = slow.unwrap_or_else(|| explain::event(&query));
+    let mut details = Vec::new();
+    if e.event == ev::CONNECT_ERROR {
+        details.extend(inner_states());
+    }
+    let what = explain::what_of_event(e.event, before.role);
+    let stage = explain::stage_of_event(e.event, before.role);
+    let private_data = (e.event == ev::REJECTED)
+        .then(|| unsafe { private_data(e) })
+        .flatten();
+    emit::line(
+        shim,
+        explanation,
+        Line {
+            what,
+            call: None,
+            stage,
+            role: before.role,
+            subject: &subject,
+            elapsed: Some(elapsed),
+            private_data,
+            details,
+        },
+    );
+}
+
+/// Is the event good news, or of no interest but for debugging?
+fn good(e: &RdmaCmEvent) -> bool {
+    e.status == 0
+        && matches!(
+            e.event,
+            ev::ADDR_RESOLVED
+                | ev::ROUTE_RESOLVED
+                | ev::CONNECT_REQUEST
+                | ev::CONNECT_RESPONSE
+                | ev::ESTABLISHED
+                | ev::MULTICAST_JOIN
+                | ev::TIMEWAIT_EXIT
+        )
+}
+
+/// librdmacm reports its own failed queue pair move as CONNECT_ERROR -1 and loses the errno.
+fn inner_states() -> Option<String> {
+    let (from, to) = thread::inner()?.states?;
+    Some(format!(
+        "queue pair {} to {}",
+        qp_state::name(from as u32),
+        qp_state::name(to as u32)
+    ))
+}
+
+/// A connect that came through, but only after the request was repeated: the one trace of a full
+/// listen backlog, which the peer's kernel drops requests at without a word.
+fn slow(shim: &Shim, e: &RdmaCmEvent, before: &IdRecord, elapsed: Duration) -> Option<Explanation> {
+    let limit = shim.config.reasons.slow_connect;
+    let slow = e.event == ev::ESTABLISHED
+        && e.status == 0
+        && before.role == Role::Client
+        && before.stage == Stage::Connect
+        && !limit.is_zero()
+        && elapsed >= limit;
+    slow.then(|| explain::slow_connect(elapsed))
+}
+
+/// Copies an event's private data.
+///
+/// # Safety
+/// The event is whole and not acked.
+unsafe fn private_data(e: &RdmaCmEvent) -> Option<Vec<u8>> {
+    let (data, length) = (
+        e.conn.private_data.cast::<u8>(),
+        usize::from(e.conn.private_data_len),
+    );
+    if data.is_null() || length == 0 {
+        return None;
+    }
+    // SAFETY: librdmacm points the data at `length` bytes inside the event.
+    Some(unsafe { std::slice::from_raw_parts(data, length) }.to_vec())
+}
+
+/// rdma_ack_cm_event begins: afterwards the event is gone.
+///
+/// # Safety
+/// `event` is null or an event that was handed over and not acked.
+pub unsafe fn acked(shim: &Shim, event: *const RdmaCmEvent) {
+    // SAFETY: as promised by the caller.
+    let Some(e) = (unsafe { event.as_ref() }) else {
+        return;
+    };
+    let at = event as usize;
+    let mut ids = crate::lock::lock(&shim.state().ids);
+    if let Some(record) = ids.get_mut(&owner(e)) {
+        record.unacked.retain(|u| u.at != at);
+    }
+}
+
+/// The id goes away: its record is taken out before the real call, since the address may be
+/// another thread's new id as soon as that returns.
+pub fn forget(shim: &Shim, id: *const RdmaCmId) -> Option<IdRecord> {
+    let id = IdPtr(id as usize);
+    waits::connect_ends(shim, id);
+    crate::lock::lock(&shim.state().ids).remove(&id)
+}
+
+/// The id did not go away.
+pub fn remember(shim: &Shim, id: *const RdmaCmId, record: Option<IdRecord>) {
+    if let Some(record) = record {
+        crate::lock::lock(&shim.state().ids).insert(IdPtr(id as usize), record);
+    }
+}

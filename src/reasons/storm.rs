@@ -1,0 +1,108 @@
+//! Storm relief: a small listen backlog is raised, and one that was probably full is named.
+//!
+//! When the backlog is full the kernel drops a connect request without a word on either side
+//! (`ucma_connect_event_handler` and its kin, drivers/infiniband/core/ucma.c), and the client's kernel
+//! repeats it after about 4 s.
+
+use super::emit::{self, Line};
+use super::state::IdPtr;
+use super::subject::Subject;
+use crate::abi::cm::RdmaCmId;
+use crate::boundary::{shim::Shim, Ended};
+use crate::sys::device;
+use cmshim_core::explain;
+use cmshim_core::model::{Role, Stage};
+
+/// The backlog to ask for instead of the program's. The kernel reads 0, negative and too large
+/// numbers as its maximum (`ucma_listen`); on iWARP the number goes to the device, so it is left.
+///
+/// # Safety
+/// `id` is null or valid during this call.
+pub unsafe fn backlog(shim: &Shim, id: *const RdmaCmId, asked: i32) -> i32 {
+    let least = shim.config.listen.min_backlog.min(device::max_backlog()) as i32;
+    if asked <= 0 || asked >= least {
+        return asked;
+    }
+    // SAFETY: as promised by the caller.
+    let iwarp = match unsafe { Subject::of(id) }.device {
+        Some(device) => device.iwarp,
+        // Bound to all addresses: the listener is put on each device of the host.
+        None => device::any_iwarp(),
+    };
+    if iwarp {
+        return asked;
+    }
+    log::info!(
+        "listen backlog raised from {asked} to {least} (listen.min_backlog; 0 leaves the program's own)"
+    );
+    least
+}
+
+/// rdma_listen returned: notes what is in force.
+pub fn listens(shim: &Shim, ended: Ended, id: *const RdmaCmId, backlog: i32) {
+    if ended.failed.is_some() {
+        return;
+    }
+    let cap = device::max_backlog();
+    let in_force = u32::try_from(backlog)
+        .ok()
+        .filter(|b| *b > 0 && *b < cap)
+        .unwrap_or(cap);
+    shim.state()
+        .begin(IdPtr(id as usize), Stage::Listen, Role::Server);
+    shim.state()
+        .with(IdPtr(id as usize), |r| r.backlog = in_force);
+}
+
+/// A connect request was handed over, which frees its place in the backlog. If as many in a row as
+/// the backlog holds had the next one waiting behind them, it was full, and more were dropped.
+///
+/// # Safety
+/// `listener` is null or the live listener of an un-acked connect request.
+pub unsafe fn request_taken(shim: &Shim, listener: *const RdmaCmId) {
+    // SAFETY: as promised by the caller.
+    let Some(cm) = (unsafe { listener.as_ref() }) else {
+        return;
+    };
+    // SAFETY: an id's channel outlives it.
+    let Some(channel) = (unsafe { cm.channel.as_ref() }) else {
+        return;
+    };
+    let more = readable(channel.fd);
+    let full = shim.state().with(IdPtr(listener as usize), |r| {
+        r.burst = if more { r.burst + 1 } else { 0 };
+        (r.backlog > 0 && r.burst == r.backlog).then_some(r.backlog)
+    });
+    if let Some(backlog) = full {
+        // SAFETY: alive, see above.
+        tell(shim, &unsafe { Subject::of(listener) }, backlog);
+    }
+}
+
+fn readable(fd: i32) -> bool {
+    let mut poll = libc::pollfd {
+        fd,
+        events: libc::POLLIN,
+        revents: 0,
+    };
+    // SAFETY: one pollfd, no waiting.
+    unsafe { libc::poll(&mut poll, 1, 0) == 1 && poll.revents & libc::POLLIN != 0 }
+}
+
+fn tell(shim: &Shim, subject: &Subject, backlog: u32) {
+    let explanation = explain::backlog_overflow(backlog);
+    emit::line(
+        shim,
+        explanation,
+        Line {
+            what: "listen",
+            call: None,
+            stage: Stage::Listen,
+            role: Role::Server,
+            subject,
+            elapsed: None,
+            private_data: None,
+            details: Vec::new(),
+        },
+    );
+}

@@ -1,0 +1,222 @@
+//! What a line is about: read from the id once, while the program's call keeps it alive.
+
+use super::state::IdPtr;
+use crate::abi::cm::{port_space, RdmaCmId};
+use crate::abi::verbs::{IbvContext, TRANSPORT_IWARP};
+use crate::sys::device;
+use cmshim_core::model::Transport;
+use cmshim_core::report::Device;
+use libc::{sockaddr, sockaddr_in, sockaddr_in6, sockaddr_storage};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, SocketAddrV4, SocketAddrV6};
+
+/// A light copy of what an id says of itself.
+#[derive(Debug, Clone, Default)]
+pub struct Subject {
+    pub id: Option<IdPtr>,
+    pub src: Option<SocketAddr>,
+    pub dst: Option<SocketAddr>,
+    pub port_space: Option<&'static str>,
+    pub device: Option<DeviceName>,
+    pub qp_num: Option<u32>,
+}
+
+/// A device, its port, and the GID in use there.
+#[derive(Debug, Clone)]
+pub struct DeviceName {
+    pub name: String,
+    /// 0 while no port is bound.
+    pub port: u8,
+    pub gid: [u8; 16],
+    pub iwarp: bool,
+}
+
+impl Subject {
+    /// Copies what the id says.
+    ///
+    /// # Safety
+    /// `id` is null or an rdma_cm_id that stays valid during this call, as the program promises
+    /// librdmacm when it passes the id (or acks its event only later).
+    pub unsafe fn of(id: *const RdmaCmId) -> Subject {
+        // SAFETY: valid or null, see above.
+        let Some(cm) = (unsafe { id.as_ref() }) else {
+            return Subject::default();
+        };
+        Subject {
+            id: Some(IdPtr(id as usize)),
+            src: named(socket_address(&cm.route.addr.src)),
+            dst: named(socket_address(&cm.route.addr.dst)),
+            port_space: port_space::name(cm.ps),
+            // SAFETY: librdmacm sets verbs to a device that it holds open while the id lives.
+            device: unsafe { DeviceName::of(cm.verbs) }.map(|d| DeviceName {
+                port: cm.port_num,
+                gid: cm.route.addr.ib.sgid,
+                ..d
+            }),
+            qp_num: None,
+        }
+    }
+
+    /// Only the device is known.
+    ///
+    /// # Safety
+    /// `context` is null or an open device context.
+    pub unsafe fn of_context(context: *const IbvContext) -> Subject {
+        // SAFETY: see above.
+        Subject {
+            device: unsafe { DeviceName::of(context) },
+            ..Subject::default()
+        }
+    }
+
+    /// How the connection is carried, from sysfs.
+    pub fn transport(&self) -> Transport {
+        match &self.device {
+            Some(d) => device::transport(&d.name, d.port, d.iwarp),
+            None => Transport::Unknown,
+        }
+    }
+
+    /// The transport, where a status has to be read by it.
+    pub fn transport_if(&self, needed: bool) -> Transport {
+        if needed {
+            self.transport()
+        } else {
+            Transport::Unknown
+        }
+    }
+
+    /// The device as a line shows it, with what sysfs adds.
+    pub fn shown_device(&self) -> Option<Device> {
+        let d = self.device.as_ref()?;
+        let bound = d.port != 0;
+        let has_gid = bound && d.gid != [0; 16];
+        Some(Device {
+            name: d.name.clone(),
+            port: bound.then_some(d.port),
+            gid: has_gid.then(|| gid_text(&d.gid)),
+            roce: has_gid
+                .then(|| device::roce_version(&d.name, d.port, &d.gid))
+                .flatten(),
+            transport: self.transport(),
+        })
+    }
+}
+
+impl DeviceName {
+    /// # Safety
+    /// `context` is null or an open device context.
+    unsafe fn of(context: *const IbvContext) -> Option<DeviceName> {
+        // SAFETY: see above; a context's device outlives it, and its name is NUL-terminated
+        // within 64 bytes, which bounds the copy.
+        let device = unsafe { context.as_ref()?.device.as_ref()? };
+        let name = device
+            .name
+            .iter()
+            .take_while(|c| **c != 0)
+            .map(|c| *c as u8)
+            .collect();
+        Some(DeviceName {
+            name: String::from_utf8(name).ok()?,
+            port: 0,
+            gid: [0; 16],
+            iwarp: device.transport_type == TRANSPORT_IWARP,
+        })
+    }
+}
+
+/// A GID in the short IPv6 form: "::ffff:10.77.0.1".
+fn gid_text(gid: &[u8; 16]) -> String {
+    Ipv6Addr::from(*gid).to_string()
+}
+
+/// An address that nobody has set yet is none.
+fn named(address: Option<SocketAddr>) -> Option<SocketAddr> {
+    address.filter(|a| !(a.ip().is_unspecified() && a.port() == 0))
+}
+
+/// The address in a C structure; other families than IPv4 and IPv6 are none.
+fn socket_address(storage: &sockaddr_storage) -> Option<SocketAddr> {
+    let at = std::ptr::from_ref(storage);
+    match i32::from(storage.ss_family) {
+        libc::AF_INET => {
+            // SAFETY: the storage is large enough and aligned for every family, and holds this one.
+            let sin = unsafe { &*at.cast::<sockaddr_in>() };
+            let ip = Ipv4Addr::from(u32::from_be(sin.sin_addr.s_addr));
+            Some(SocketAddrV4::new(ip, u16::from_be(sin.sin_port)).into())
+        }
+        libc::AF_INET6 => {
+            // SAFETY: as above.
+            let sin6 = unsafe { &*at.cast::<sockaddr_in6>() };
+            let ip = Ipv6Addr::from(sin6.sin6_addr.s6_addr);
+            Some(SocketAddrV6::new(ip, u16::from_be(sin6.sin6_port), 0, sin6.sin6_scope_id).into())
+        }
+        _ => None,
+    }
+}
+
+/// The address that the program passes to a call.
+///
+/// # Safety
+/// `address` is null or points to a socket address as long as its family says.
+pub unsafe fn given_address(address: *const sockaddr) -> Option<SocketAddr> {
+    // SAFETY: see above; at least the family is there.
+    let family = i32::from(unsafe { address.as_ref()? }.sa_family);
+    let length = match family {
+        libc::AF_INET => size_of::<sockaddr_in>(),
+        libc::AF_INET6 => size_of::<sockaddr_in6>(),
+        _ => return None,
+    };
+    let mut storage = std::mem::MaybeUninit::<sockaddr_storage>::zeroed();
+    // SAFETY: `length` bytes are there (see above) and fit into a zeroed storage, which is valid.
+    let storage = unsafe {
+        std::ptr::copy_nonoverlapping(address.cast::<u8>(), storage.as_mut_ptr().cast(), length);
+        storage.assume_init()
+    };
+    socket_address(&storage)
+}
+
+/// Is the address one of this host's own loopback connection?
+pub fn same_host(src: Option<SocketAddr>, dst: Option<SocketAddr>) -> bool {
+    let ip = |a: Option<SocketAddr>| a.map(|a| a.ip());
+    match (ip(src), ip(dst)) {
+        (Some(a), Some(b)) => a == b || IpAddr::is_loopback(&b),
+        _ => false,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn addresses_are_read_as_given() {
+        let v4: sockaddr_in = sockaddr_in {
+            sin_family: libc::AF_INET as u16,
+            sin_port: 7471u16.to_be(),
+            sin_addr: libc::in_addr {
+                s_addr: u32::from(Ipv4Addr::new(10, 77, 0, 1)).to_be(),
+            },
+            sin_zero: [0; 8],
+        };
+        // SAFETY: a whole sockaddr_in.
+        let read = unsafe { given_address(std::ptr::from_ref(&v4).cast()) };
+        assert_eq!(read, "10.77.0.1:7471".parse().ok());
+        let v6 = sockaddr_in6 {
+            sin6_family: libc::AF_INET6 as u16,
+            sin6_port: 1u16.to_be(),
+            sin6_flowinfo: 0,
+            sin6_addr: libc::in6_addr {
+                s6_addr: [0xfe, 0x80, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1],
+            },
+            sin6_scope_id: 3,
+        };
+        // SAFETY: a whole sockaddr_in6.
+        let read = unsafe { given_address(std::ptr::from_ref(&v6).cast()) };
+        assert_eq!(
+            read.map(|a| a.to_string()),
+            Some("[fe80::1%3]:1".to_owned())
+        );
+        // SAFETY: null is allowed.
+        assert_eq!(unsafe { given_address(std::ptr::null()) }, None);
+    }
+}

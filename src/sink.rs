@@ -1,0 +1,102 @@
+//! Where lines go: stderr or a file, behind the `log` facade.
+//!
+//! The program must not notice: a full pipe, a closed reader, a full disk or a descriptor that
+//! became something else loses the line (it is counted), and nothing else happens.
+
+use crate::boundary::shim::Shim;
+use crate::sys::output;
+use cmshim_core::config::{self, Format};
+use cmshim_core::report::{note_json, note_text};
+use log::{Level, LevelFilter, Log, Metadata, Record};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::SystemTime;
+
+/// Target of lines that are complete already (`report::text` or `report::json`).
+pub const LINE: &str = "cmshim::line";
+
+/// The one logger of this object.
+struct Sink {
+    program: String,
+    settings: config::Log,
+    lost: AtomicU64,
+}
+
+/// Makes the sink from the configuration and puts it behind `log`.
+pub fn install(shim: &Shim) {
+    let sink = Box::leak(Box::new(Sink {
+        program: shim.program.clone(),
+        settings: shim.config.log.clone(),
+        lost: AtomicU64::new(0),
+    }));
+    if log::set_logger(sink).is_ok() {
+        log::set_max_level(filter(shim.config.log.level));
+    }
+}
+
+fn filter(level: config::Level) -> LevelFilter {
+    match level {
+        config::Level::Off => LevelFilter::Off,
+        config::Level::Error => LevelFilter::Error,
+        config::Level::Warn => LevelFilter::Warn,
+        config::Level::Info => LevelFilter::Info,
+        config::Level::Debug => LevelFilter::Debug,
+    }
+}
+
+impl Sink {
+    /// A line of the shim about itself, in the configured format.
+    fn own_line(&self, level: Level, message: &str) -> String {
+        let pid = std::process::id();
+        let mut line = match self.settings.format {
+            Format::Text => note_text(&self.program, pid, message),
+            Format::Json => note_json(
+                SystemTime::now(),
+                &self.program,
+                pid,
+                level.as_str(),
+                message,
+            ),
+        };
+        line.push('\n');
+        line
+    }
+
+    /// To the file if there is one and it takes the line, else to stderr. What was lost is told
+    /// as soon as a line can be written again.
+    fn put(&self, line: &str) {
+        let path = self.settings.path_for(std::process::id());
+        let write = |line: &str| {
+            path.as_ref().is_some_and(|p| output::to_file(p, line)) || output::to_stderr(line)
+        };
+        if !write(line) {
+            self.lost.fetch_add(1, Ordering::Relaxed);
+            return;
+        }
+        let lost = self.lost.swap(0, Ordering::Relaxed);
+        if lost > 0 {
+            write(&self.own_line(
+                Level::Warn,
+                &format!("{lost} lines before the last one could not be written"),
+            ));
+        }
+    }
+}
+
+impl Log for Sink {
+    fn enabled(&self, metadata: &Metadata) -> bool {
+        metadata.level() <= log::max_level()
+    }
+
+    fn log(&self, record: &Record) {
+        if !self.enabled(record.metadata()) {
+            return;
+        }
+        if record.target() == LINE {
+            self.put(&format!("{}\n", record.args()));
+        } else {
+            self.put(&self.own_line(record.level(), &record.args().to_string()));
+        }
+    }
+
+    fn flush(&self) {}
+}

@@ -1,0 +1,106 @@
+//! What sysfs says of a device, asked only when a line is written.
+
+use cmshim_core::model::Transport;
+use std::fs;
+use std::net::Ipv6Addr;
+
+fn port_file(device: &str, port: u8, file: &str) -> Option<String> {
+    let path = format!("/sys/class/infiniband/{device}/ports/{port}/{file}");
+    fs::read_to_string(path).ok().map(|s| s.trim().to_owned())
+}
+
+/// How the device's transport carries a connection on this port. `iwarp` comes from the verbs
+/// structure (`ibv_device.transport_type`).
+pub fn transport(device: &str, port: u8, iwarp: bool) -> Transport {
+    if iwarp {
+        return Transport::Iwarp;
+    }
+    match port_file(device, port.max(1), "link_layer").as_deref() {
+        Some("Ethernet") => Transport::Roce,
+        Some("InfiniBand") => Transport::Ib,
+        _ => Transport::Unknown,
+    }
+}
+
+/// "RoCE v2" or "RoCE v1" of the GID in use. The kernel lists a GID once for each version; rdma_cm
+/// then takes its default (configfs), which is v2 where the device can (`CMA_PREFERRED_ROCE_GID_TYPE`,
+/// drivers/infiniband/core/cma.c).
+pub fn roce_version(device: &str, port: u8, gid: &[u8; 16]) -> Option<String> {
+    let wanted = Ipv6Addr::from(*gid);
+    let dir = format!("/sys/class/infiniband/{device}/ports/{port}/gid_attrs/types");
+    let mut versions: Vec<String> = Vec::new();
+    for entry in fs::read_dir(dir).ok()?.flatten() {
+        let index = entry.file_name().to_string_lossy().into_owned();
+        let same = port_file(device, port, &format!("gids/{index}"))
+            .and_then(|text| text.parse::<Ipv6Addr>().ok())
+            .is_some_and(|found| found == wanted);
+        if !same {
+            continue;
+        }
+        // Reading the type of an empty slot fails with EINVAL.
+        if let Some(kind) = port_file(device, port, &format!("gid_attrs/types/{index}")) {
+            versions.push(
+                if kind.contains("v2") {
+                    "RoCE v2"
+                } else {
+                    "RoCE v1"
+                }
+                .to_owned(),
+            );
+        }
+    }
+    let configured = fs::read_to_string(format!(
+        "/sys/kernel/config/rdma_cm/{device}/ports/{port}/default_roce_mode"
+    ))
+    .ok()
+    .map(|s| s.trim().to_owned());
+    versions.sort();
+    match (versions.len(), configured) {
+        (0, _) => None,
+        (1, _) => versions.pop(),
+        (_, Some(mode)) if mode.contains("v1") || mode == "IB/RoCE v1" => {
+            Some("RoCE v1".to_owned())
+        }
+        _ => versions.pop(),
+    }
+}
+
+/// State of a port in words: "ACTIVE", "DOWN".
+pub fn port_state(device: &str, port: u8) -> Option<String> {
+    // "4: ACTIVE"
+    port_file(device, port, "state").map(|s| s.rsplit(' ').next().unwrap_or("?").to_owned())
+}
+
+/// Does the host have an iWARP device? On those a listen backlog means something else.
+pub fn any_iwarp() -> bool {
+    fs::read_dir("/sys/class/infiniband").is_ok_and(|dir| {
+        dir.flatten().any(|device| {
+            // "4: RNIC"
+            fs::read_to_string(device.path().join("node_type")).is_ok_and(|t| t.starts_with("4"))
+        })
+    })
+}
+
+/// Most connect requests that a listener may hold back, in requests (`ucma_listen`,
+/// drivers/infiniband/core/ucma.c).
+pub fn max_backlog() -> u32 {
+    fs::read_to_string("/proc/sys/net/rdma_ucm/max_backlog")
+        .ok()
+        .and_then(|s| s.trim().parse().ok())
+        .unwrap_or(1024)
+}
+
+/// Is there a complete neighbour entry for this IPv4 address? `None` where the kernel does not say.
+pub fn neighbour_known(address: std::net::IpAddr) -> Option<bool> {
+    let std::net::IpAddr::V4(v4) = address else {
+        return None;
+    };
+    let table = fs::read_to_string("/proc/net/arp").ok()?;
+    let wanted = v4.to_string();
+    // IP address, HW type, flags (0x2: complete), HW address, mask, device
+    let line = table
+        .lines()
+        .skip(1)
+        .find(|l| l.split_whitespace().next() == Some(&wanted))?;
+    Some(line.split_whitespace().nth(2) == Some("0x2"))
+}

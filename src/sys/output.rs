@@ -1,0 +1,167 @@
+//! Writing into descriptors and files of somebody else's process, without harm.
+
+use libc::{c_int, stat};
+use std::fs::OpenOptions;
+use std::mem::MaybeUninit;
+use std::os::fd::{AsRawFd, RawFd};
+use std::os::unix::fs::OpenOptionsExt;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+const STDERR: RawFd = 2;
+
+/// Device and inode of stderr when the object was loaded; 0 if it was closed.
+static DEVICE: AtomicU64 = AtomicU64::new(0);
+static INODE: AtomicU64 = AtomicU64::new(0);
+
+/// Runs when the object is loaded: one system call, in every program that is preloaded.
+#[used]
+#[link_section = ".init_array"]
+static AT_LOAD: extern "C" fn() = remember_stderr;
+
+extern "C" fn remember_stderr() {
+    if let Some(s) = status(STDERR) {
+        DEVICE.store(s.st_dev, Ordering::Relaxed);
+        INODE.store(s.st_ino, Ordering::Relaxed);
+    }
+}
+
+fn status(fd: RawFd) -> Option<stat> {
+    let mut s = MaybeUninit::<stat>::zeroed();
+    // SAFETY: `s` is writable for a stat, and zeroed is a valid one.
+    unsafe { (libc::fstat(fd, s.as_mut_ptr()) == 0).then(|| s.assume_init()) }
+}
+
+/// Appends a line to a file. It is opened for each line and closed again: a descriptor that we kept
+/// could be closed by the program (closefrom) and lead to one of its own files by the next line.
+pub fn to_file(path: &str, line: &str) -> bool {
+    OpenOptions::new()
+        .append(true)
+        .create(true)
+        .mode(0o640)
+        .custom_flags(libc::O_CLOEXEC | libc::O_NONBLOCK | libc::O_NOCTTY)
+        .open(path)
+        .is_ok_and(|file| put(file.as_raw_fd(), line))
+}
+
+/// Writes a line to stderr, if descriptor 2 is still a place for messages.
+pub fn to_stderr(line: &str) -> bool {
+    status(STDERR).is_some_and(|s| takes_messages(&s)) && put(STDERR, line)
+}
+
+/// A daemon may have closed descriptor 2 and opened a data file or a connection that got the number.
+/// What was stderr from the start is one; so is a terminal, a pipe, or a log opened for appending.
+fn takes_messages(s: &stat) -> bool {
+    let same =
+        s.st_ino == INODE.load(Ordering::Relaxed) && s.st_dev == DEVICE.load(Ordering::Relaxed);
+    same || match s.st_mode & libc::S_IFMT {
+        libc::S_IFCHR | libc::S_IFIFO => true,
+        libc::S_IFREG => flags(STDERR) & libc::O_APPEND != 0,
+        _ => false,
+    }
+}
+
+fn flags(fd: RawFd) -> c_int {
+    // SAFETY: only asks for the flags.
+    unsafe { libc::fcntl(fd, libc::F_GETFL) }
+}
+
+/// One write, if it cannot block, and without the signals that a write can raise.
+fn put(fd: RawFd, line: &str) -> bool {
+    let mut ready = libc::pollfd {
+        fd,
+        events: libc::POLLOUT,
+        revents: 0,
+    };
+    // SAFETY: one pollfd, no waiting. A pipe is ready when PIPE_BUF bytes fit, and a line is shorter.
+    let n = unsafe { libc::poll(&mut ready, 1, 0) };
+    if n != 1 || ready.revents & libc::POLLOUT == 0 || ready.revents & libc::POLLERR != 0 {
+        return false;
+    }
+    without_write_signals(|| {
+        // SAFETY: the pointer and the length are those of the line.
+        let n = unsafe { libc::write(fd, line.as_ptr().cast(), line.len()) };
+        n == line.len() as isize
+    })
+}
+
+/// SIGPIPE (no reader) and SIGXFSZ (file size limit) would end the program. All signals are blocked
+/// here already (`guard`); one that this write raised is taken back before they are let in again.
+fn without_write_signals(write: impl FnOnce() -> bool) -> bool {
+    let raised = [libc::SIGPIPE, libc::SIGXFSZ];
+    let before = raised.map(pending);
+    let written = write();
+    for (signal, was_pending) in raised.into_iter().zip(before) {
+        if !was_pending && pending(signal) {
+            take(signal);
+        }
+    }
+    written
+}
+
+fn pending(signal: c_int) -> bool {
+    let mut set = MaybeUninit::<libc::sigset_t>::zeroed();
+    // SAFETY: `set` is writable.
+    unsafe {
+        libc::sigpending(set.as_mut_ptr());
+        libc::sigismember(set.as_ptr(), signal) == 1
+    }
+}
+
+fn take(signal: c_int) {
+    let mut set = MaybeUninit::<libc::sigset_t>::zeroed();
+    let now = libc::timespec {
+        tv_sec: 0,
+        tv_nsec: 0,
+    };
+    // SAFETY: `set` is writable; the call does not wait.
+    unsafe {
+        libc::sigemptyset(set.as_mut_ptr());
+        libc::sigaddset(set.as_mut_ptr(), signal);
+        libc::sigtimedwait(set.as_ptr(), std::ptr::null_mut(), &now);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::os::fd::FromRawFd;
+
+    fn pipe() -> (std::fs::File, std::fs::File) {
+        let mut fds = [0; 2];
+        // SAFETY: two descriptors are written, and each is owned once.
+        unsafe {
+            assert_eq!(libc::pipe2(fds.as_mut_ptr(), libc::O_CLOEXEC), 0);
+            (
+                std::fs::File::from_raw_fd(fds[0]),
+                std::fs::File::from_raw_fd(fds[1]),
+            )
+        }
+    }
+
+    #[test]
+    fn a_full_pipe_does_not_block_and_a_closed_one_does_not_kill() {
+        let (reader, writer) = pipe();
+        let fd = writer.as_raw_fd();
+        crate::boundary::guard::run(|| {
+            let mut lines = 0;
+            while put(fd, &"x".repeat(1000)) {
+                lines += 1;
+            }
+            assert!(lines > 3);
+            drop(reader);
+            assert!(!put(fd, "nobody reads\n"));
+        })
+        .unwrap();
+    }
+
+    #[test]
+    fn a_file_is_appended_to_and_a_missing_directory_is_no_harm() {
+        let dir = std::env::temp_dir().join(format!("cmshim-sink-{}", std::process::id()));
+        std::fs::create_dir_all(&dir).unwrap();
+        let path = dir.join("log").to_str().unwrap().to_owned();
+        assert!(to_file(&path, "one\n") && to_file(&path, "two\n"));
+        assert_eq!(std::fs::read_to_string(&path).unwrap(), "one\ntwo\n");
+        assert!(!to_file("/nonexistent/log", "lost\n"));
+        std::fs::remove_dir_all(&dir).unwrap();
+    }
+}
