@@ -3,7 +3,7 @@
  * accept   accept, wait until the client leaves         leave    accept, then exit as soon as it stands
  * reject   reject (with data, when given)               exit     exit with the request pending
  * deaf     never read a request; live for life=MS       late     wait delay=MS, then accept
- * latereject  wait delay=MS, then reject */
+ * lateqp   wait, then create the QP                     latereject  wait, then reject */
 #include "cm.h"
 
 static const char *option(char **argv, const char *name, const char *otherwise)
@@ -18,13 +18,17 @@ static void answer(struct rdma_cm_id *id, const char *mode, const char *data, in
 {
     struct rdma_conn_param p = {.responder_resources = 1, .initiator_depth = 1};
     if (!strcmp(mode, "exit")) _exit(0);
+    if (!strcmp(mode, "late")) MUST(cm_qp(id) == 0); /* in time; only the accept is late */
     usleep(delay * 1000);
     if (!strcmp(mode, "reject") || !strcmp(mode, "latereject")) {
         TRY(rdma_reject(id, data, data ? strlen(data) : 0));
         TRY(rdma_destroy_id(id));
         return;
     }
-    MUST(cm_qp(id) == 0);
+    if (!id->qp && TRY(cm_qp(id))) {
+        rdma_destroy_id(id);
+        return;
+    }
     if (data) p.private_data = data, p.private_data_len = strlen(data);
     if (TRY(rdma_accept(id, &p))) cm_drop_id(id);
 }

@@ -1,0 +1,112 @@
+# Runs scenes twice, bare and preloaded, and compares. Sourced by the connections, behaviour and calls tests.
+#
+# A scene is a function scene_NAME that starts its programs with `run WHO command…` (in the foreground) or
+# `back WHO command…` (in the background; wait for a line with `until_says WHO text`, end it with `stop WHO`).
+# `pair NAME` plays it in both ways; then the .out files must be equal (exit status included), and the log of the
+# preloaded run is looked at with `line`, `no_lines` and `at_most`. `finish` gives the exit status of the test.
+
+: "${LAB_TMP:?}" "${CMSHIM_LIB:?}" "${BIN:?}"
+export LAB_ADDR=${LAB_ADDR:-10.77.0.1}
+faults=0
+scene=
+declare -A pids=()
+
+fault() { echo "FAIL $scene: $*"; faults=$((faults + 1)); }
+
+# The environment of a program in this way of running. OWN_PRELOAD: objects that lie beneath in both ways.
+# The tests' own tools (sleep, jq, grep) are never preloaded.
+dressed() { # WHO command…
+    local who=$1; shift
+    if [ "$way" = shim ]; then
+        env CMSHIM_LOG_FORMAT=json CMSHIM_LOG_FILE="$LAB_TMP/$scene.$who.log" "${settings[@]}" \
+            LD_PRELOAD="$CMSHIM_LIB${OWN_PRELOAD:+ $OWN_PRELOAD}" "$@"
+    else
+        env ${OWN_PRELOAD:+LD_PRELOAD="$OWN_PRELOAD"} "$@"
+    fi
+}
+
+out_of() { echo "$LAB_TMP/$scene.$way.$1.out"; }
+
+run() { # WHO command…
+    local who=$1
+    dressed "$@" >"$(out_of "$who")" 2>&1 </dev/null
+    echo "exit status $?" >>"$(out_of "$who")"
+}
+
+back() { # WHO command…
+    local who=$1
+    { dressed "$@"; echo "exit status $?"; } >"$(out_of "$who")" 2>&1 </dev/null &
+    pids[$who]=$!
+}
+
+until_says() { # WHO text
+    for _ in $(seq 100); do
+        grep -q -- "$2" "$(out_of "$1")" 2>/dev/null && return
+        sleep 0.1
+    done
+    fault "$1 ($way) never said '$2'"
+}
+
+join() { # WHO: wait for its end
+    wait "${pids[$1]}" 2>/dev/null
+}
+
+stop() { # WHO: end the program, not the shell that notes its exit status
+    local child
+    for child in $(cat "/proc/${pids[$1]}/task/${pids[$1]}/children" 2>/dev/null); do kill "$child" 2>/dev/null; done
+    join "$1"
+}
+
+pair() { # NAME [KEY=VALUE of the shim…]
+    scene=$1; shift
+    settings=("$@")
+    for way in bare shim; do "scene_$scene"; done
+    local bare
+    for bare in "$LAB_TMP/$scene".bare.*.out; do
+        diff -u "$bare" "${bare/.bare./.shim.}" || fault "output differs: $(basename "$bare")"
+    done
+    echo "played $scene"
+}
+
+log_of() { echo "$LAB_TMP/$scene.$1.log"; }
+
+# A line of this program with who, stage and a part of the code. More conditions in jq: line … 'select(…)'.
+line() { # PROGRAM who stage code [jq filter]
+    local found
+    found=$(jq -c "select(.who == \"$2\" and .stage == \"$3\" and (.code // \"\" | contains(\"$4\"))) | ${5:-.}" "$(log_of "$1")" 2>/dev/null)
+    [ -n "$found" ] && return
+    fault "$1: no line with who $2, stage $3, code $4 ${5:-}; the log has:"
+    cat "$(log_of "$1")" 2>/dev/null
+}
+
+# Some line of this program whose text has these words.
+says() { # PROGRAM regular-expression
+    grep -qE -- "$2" "$(log_of "$1")" 2>/dev/null && return
+    fault "$1: no line says '$2'; the log has:"
+    cat "$(log_of "$1")" 2>/dev/null
+}
+
+no_lines() { # PROGRAM
+    [ -s "$(log_of "$1")" ] || return 0
+    fault "$1: expected no line, the log has:"
+    cat "$(log_of "$1")"
+}
+
+at_most() { # PROGRAM count
+    local n
+    n=$(cat "$(log_of "$1")" 2>/dev/null | wc -l)
+    [ "$n" -le "$2" ] || { fault "$1: $n lines, expected at most $2"; head -5 "$(log_of "$1")"; }
+}
+
+# Something in an output file of both ways, so that equal but wrong outputs do not pass.
+shown() { # WHO text
+    grep -q -- "$2" "$LAB_TMP/$scene.bare.$1.out" && return
+    fault "$1 (bare) did not print '$2':"
+    cat "$LAB_TMP/$scene.bare.$1.out"
+}
+
+finish() {
+    echo "$faults faults"
+    [ "$faults" = 0 ]
+    exit
+}

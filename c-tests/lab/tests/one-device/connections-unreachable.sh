@@ -1,0 +1,51 @@
+#!/bin/bash
+# Peers that never answer: UNREACHABLE -110 after 102 s, the early warning long before.
+# limit: 200
+# parallel
+. "$(dirname "$0")/../../../include/pair.sh"
+conn=$BIN/connections
+
+# A host without RDMA that answers ARP: the far end of a veth in a namespace of its own.
+ip netns add mute
+ip link add mu0 type veth peer name mu1 netns mute
+ip addr add 10.78.0.1/24 dev mu0
+ip link set mu0 up
+ip -n mute addr add 10.78.0.2/24 dev mu1
+ip -n mute link set mu1 up
+rdma link add rxe_mu type rxe netdev mu0
+
+# All waits run at the same time, in both ways: each has its own port and its own files.
+settings=(CMSHIM_REASONS_EARLY_WARNING_MS=2000 CMSHIM_LISTEN_MIN_BACKLOG=0)
+port=18810
+for way in bare shim; do
+    scene=no_responder
+    back client "$conn/client" 10.78.0.2 18809
+    waits+=("${pids[client]}")
+    scene=backlog_full
+    back server "$conn/server" "$LAB_ADDR" $port deaf backlog=1 life=130000
+    servers+=("${pids[server]}")
+    until_says server listening
+    back first "$conn/client" "$LAB_ADDR" $port wait=112000
+    waits+=("${pids[first]}")
+    sleep 1
+    back client "$conn/client" "$LAB_ADDR" $port
+    waits+=("${pids[client]}")
+    port=$((port + 1))
+done
+echo "waiting 112 s for the kernel to give up"
+for pid in "${waits[@]}"; do wait "$pid"; done
+
+for scene in no_responder backlog_full; do
+    diff -u "$LAB_TMP/$scene.bare.client.out" "$LAB_TMP/$scene.shim.client.out" || fault "output differs"
+    shown client 'UNREACHABLE -110'
+    line client network connect 'UNREACHABLE -110'
+    [ "$(grep -c . "$(log_of client)")" = 2 ] || fault "expected the early warning and the end, the log has: $(cat "$(log_of client)")"
+done
+shown first 'no event in 112000 ms'
+for pid in "${servers[@]}"; do
+    kill $(cat "/proc/$pid/task/$pid/children" 2>/dev/null) 2>/dev/null
+done
+rdma link delete rxe_mu
+ip link delete mu0
+ip netns delete mute
+finish
