@@ -35,6 +35,7 @@ int main(void)
     attr = (struct ibv_qp_init_attr){.cap = {8, 8, 1, 1, 0}, .qp_type = IBV_QPT_RC};
     TRY(rdma_create_ep(&client, to, NULL, &attr));
     TRY(rdma_connect(client, NULL));
+    TRY(rdma_disconnect(client)); /* answered by the server's own */
     pthread_join(thread, NULL);
     rdma_destroy_ep(client);
     rdma_destroy_ep(listener);

@@ -39,6 +39,7 @@ for scene in no_responder backlog_full; do
     diff -u "$LAB_TMP/$scene.bare.client.out" "$LAB_TMP/$scene.shim.client.out" || fault "output differs"
     shown client 'UNREACHABLE -110'
     line client network connect 'UNREACHABLE -110'
+    line client network connect 'NO_ANSWER_YET'
     [ "$(grep -c . "$(log_of client)")" = 2 ] || fault "expected the early warning and the end, the log has: $(cat "$(log_of client)")"
 done
 shown first 'no event in 112000 ms'
