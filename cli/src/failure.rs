@@ -1,0 +1,40 @@
+//! What ends the program early, and the exit statuses.
+
+use std::fmt::Display;
+
+/// Something to look at was found, or the output could not be written.
+pub const FOUND: u8 = 1;
+/// Wrong arguments.
+pub const USAGE: u8 = 2;
+/// `run` has no library that it could preload. 125 to 127 are as in env(1) and the shells.
+pub const NO_LIBRARY: u8 = 125;
+/// `run` found the program but cannot execute it.
+pub const NOT_EXECUTABLE: u8 = 126;
+/// `run` did not find the program.
+pub const NOT_FOUND: u8 = 127;
+
+/// For the help texts and the man page.
+pub const EXIT_STATUS: &str = "\
+Exit status:
+  0    success
+  1    config: the configuration has a problem; any command: output could not be written
+  2    wrong arguments, or a code that explain does not know
+  125  run: there is no library to preload, or LD_PRELOAD cannot hold its path
+  126  run: the program cannot be executed
+  127  run: there is no such program
+After a start, run's exit status is the program's own.";
+
+#[derive(Debug)]
+pub struct Failure {
+    pub status: u8,
+    pub message: String,
+}
+
+impl Failure {
+    pub fn new(status: u8, message: impl Display) -> Failure {
+        Failure {
+            status,
+            message: message.to_string(),
+        }
+    }
+}
