@@ -3,7 +3,9 @@
 use std::ffi::OsString;
 use std::path::PathBuf;
 
-use clap::{Args, Parser, Subcommand};
+use clap::builder::PossibleValuesParser;
+use clap::{Args, Parser, Subcommand, ValueEnum};
+use cmshim_core::config::{Kind, KEYS};
 
 use crate::failure::EXIT_STATUS;
 
@@ -19,6 +21,7 @@ pub struct Cli {
 #[derive(Debug, Subcommand)]
 pub enum Command {
     Run(RunArgs),
+    Explain(ExplainArgs),
     Config(ConfigArgs),
     Completions(CompletionsArgs),
     Man(ManArgs),
@@ -30,15 +33,16 @@ pub enum Command {
 /// of cmshim: process id, terminal, signals and exit status are its own.
 #[derive(Debug, Args)]
 #[command(after_help = EXIT_STATUS)]
+#[command(override_usage = "cmshim run [OPTIONS] [--] PROGRAM [ARGUMENT]...")]
 pub struct RunArgs {
     /// Write the lines to this file instead of standard error (%p becomes the process id)
     #[arg(long, value_name = "FILE")]
     pub log_file: Option<OsString>,
-    /// The least important line that is written: off, error, warn, info or debug
-    #[arg(long, value_name = "LEVEL")]
+    /// The least important line that is written
+    #[arg(long, value_name = "LEVEL", value_parser = words_of("log.level"))]
     pub log_level: Option<String>,
-    /// text or json
-    #[arg(long, value_name = "FORMAT")]
+    /// How a line is written
+    #[arg(long, value_name = "FORMAT", value_parser = words_of("log.format"))]
     pub log_format: Option<String>,
     /// Read this configuration file instead of /etc/cmshim.toml
     #[arg(long, value_name = "FILE")]
@@ -54,8 +58,75 @@ pub struct RunArgs {
     pub quiet: bool,
     /// The program and its arguments
     #[arg(required = true, trailing_var_arg = true, allow_hyphen_values = true)]
-    #[arg(value_name = "PROGRAM [ARGUMENT]...")]
+    #[arg(value_name = "PROGRAM")]
     pub program: Vec<OsString>,
+}
+
+/// Say in plain words what a number or name of a failure means
+///
+/// A positive number is the reason of a reject on InfiniBand and RoCE, a negative one is an errno.
+/// Names are those of reject reasons, events, asynchronous events and errnos, in any case and with
+/// or without their prefix: IB_CM_REJ_STALE_CONN, unreachable, qp-fatal, ECONNREFUSED.
+#[derive(Debug, Args)]
+#[command(after_help = EXAMPLES)]
+pub struct ExplainArgs {
+    /// The number or name; with --event its status, with --call its errno
+    #[arg(allow_negative_numbers = true, required_unless_present_any = ["event", "asynchronous", "list"])]
+    pub code: Option<String>,
+    /// An event of the connection manager, by name or number
+    #[arg(long, value_name = "EVENT", conflicts_with_all = ["asynchronous", "call"])]
+    pub event: Option<String>,
+    /// An asynchronous event of a device, by name or number
+    #[arg(long = "async", value_name = "EVENT", conflicts_with_all = ["call", "code"])]
+    pub asynchronous: Option<String>,
+    /// The function that failed with this errno, for example rdma_bind_addr
+    #[arg(long, value_name = "FUNCTION", requires = "code")]
+    pub call: Option<String>,
+    /// What carries the connection; it decides how a status is read
+    #[arg(long, value_enum)]
+    pub transport: Option<TransportName>,
+    /// Which side saw it
+    #[arg(long, value_enum, default_value_t = RoleName::Client)]
+    pub role: RoleName,
+    /// Everything that can be explained, one on a line
+    #[arg(long, conflicts_with_all = ["code", "event", "asynchronous", "call"])]
+    pub list: bool,
+    /// As a JSON list
+    #[arg(long)]
+    pub json: bool,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum TransportName {
+    Ib,
+    Roce,
+    Iwarp,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum RoleName {
+    Client,
+    Server,
+}
+
+const EXAMPLES: &str = "\
+Examples:
+  cmshim explain 28
+  cmshim explain ECONNREFUSED
+  cmshim explain --event unreachable -- -110
+  cmshim explain --event rejected 8 --transport roce
+  cmshim explain --async qp-fatal
+  cmshim explain --call rdma_bind_addr EADDRINUSE
+
+Exit status: 0, or 2 for a code that is not known.";
+
+/// The words that a key takes, from the table of keys.
+fn words_of(name: &str) -> PossibleValuesParser {
+    let words = KEYS.iter().find_map(|key| match key.kind {
+        Kind::Choice(words) if key.name == name => Some(words),
+        _ => None,
+    });
+    PossibleValuesParser::new(words.unwrap_or_default())
 }
 
 /// Show the values in effect, where each comes from, and what is wrong

@@ -4,6 +4,7 @@
 mod args;
 mod completions;
 mod config;
+mod explain;
 mod failure;
 mod man;
 mod output;
@@ -23,6 +24,7 @@ fn main() -> ExitCode {
     };
     let done = match cli.command {
         Command::Run(args) => run::run(args),
+        Command::Explain(args) => explain::explain(&args),
         Command::Config(args) => config::config(&args),
         Command::Completions(args) => completions::completions(&args),
         Command::Man(args) => man::man(&args),

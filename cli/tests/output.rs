@@ -1,0 +1,139 @@
+//! Man page, completions, help, and an output that nobody reads.
+
+mod common;
+
+use std::fs::File;
+use std::io::Read;
+use std::process::{Command, Stdio};
+
+use cmshim_core::config::KEYS;
+use common::{ask, clean, cmshim, told, Scratch};
+
+#[test]
+fn the_man_page_has_every_key() {
+    let (status, page, err) = ask(&["man"]);
+    assert_eq!((status, err.as_str()), (0, ""));
+    // roff writes - as \-.
+    let page = page.replace("\\-", "-");
+    for key in KEYS {
+        assert!(page.contains(key.name), "{}", key.name);
+        assert!(page.contains(&key.variable()), "{}", key.variable());
+        assert!(page.contains(key.help), "{}", key.help);
+    }
+    for title in [
+        "NAME",
+        "SYNOPSIS",
+        "CONFIGURATION",
+        "ENVIRONMENT",
+        "FILES",
+        "EXIT STATUS",
+    ] {
+        assert!(
+            page.contains(&format!(".SH {title}")) || page.contains(&format!(".SH \"{title}\"")),
+            "{title}"
+        );
+    }
+}
+
+#[test]
+fn all_pages_go_into_a_directory() {
+    let dir = Scratch::new();
+    let target = dir.path("man/man1");
+    let (status, out, err) = ask(&["man", "--dir", target.to_str().unwrap()]);
+    assert_eq!((status, out.as_str(), err.as_str()), (0, "", ""));
+    let read = |name: &str| std::fs::read_to_string(target.join(name)).unwrap();
+    assert_eq!(read("cmshim.1"), ask(&["man"]).1);
+    for name in ["run", "explain", "config", "completions", "man"] {
+        assert!(
+            read(&format!("cmshim-{name}.1")).contains(".SH OPTIONS"),
+            "{name}"
+        );
+    }
+    let (status, _, err) = ask(&["man", "--dir", "/proc/no"]);
+    assert_eq!(status, 1);
+    assert!(err.starts_with("cmshim: /proc/no: "), "{err}");
+}
+
+#[test]
+fn completions_for_each_shell() {
+    for shell in ["bash", "zsh", "fish", "elvish", "powershell"] {
+        let (status, script, err) = ask(&["completions", shell]);
+        assert_eq!((status, err.as_str()), (0, ""));
+        assert!(
+            script.contains("log-level") && script.contains("explain"),
+            "{shell}"
+        );
+    }
+    let dir = Scratch::new();
+    let script = dir.file("cmshim.bash", &ask(&["completions", "bash"]).1);
+    let checked = Command::new("bash")
+        .arg("-n")
+        .arg(&script)
+        .output()
+        .unwrap();
+    assert!(
+        checked.status.success(),
+        "{}",
+        String::from_utf8_lossy(&checked.stderr)
+    );
+    assert_eq!(ask(&["completions", "tcsh"]).0, 2);
+}
+
+#[test]
+fn help_and_version_are_no_mistakes() {
+    let (status, out, err) = ask(&["--help"]);
+    assert_eq!((status, err.as_str()), (0, ""));
+    assert!(out.contains("Exit status:") && out.contains("127"), "{out}");
+    let (status, out, _) = ask(&["--version"]);
+    assert_eq!(status, 0);
+    assert_eq!(out, format!("cmshim {}\n", env!("CARGO_PKG_VERSION")));
+    let (status, out, err) = ask(&["frobnicate"]);
+    assert_eq!((status, out.as_str()), (2, ""));
+    assert!(err.starts_with("cmshim: unrecognized subcommand"), "{err}");
+}
+
+#[test]
+fn a_reader_that_has_gone_is_no_failure() {
+    for args in [
+        "explain --list",
+        "config --default",
+        "man",
+        "completions bash",
+        "--help",
+    ] {
+        // The reader goes before the first byte is written.
+        let script = format!("sleep 0.2; exec \"$0\" {args}");
+        let mut child = clean("sh")
+            .args(["-c", &script, env!("CARGO_BIN_EXE_cmshim")])
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .unwrap();
+        drop(child.stdout.take());
+        let mut err = String::new();
+        child
+            .stderr
+            .take()
+            .unwrap()
+            .read_to_string(&mut err)
+            .unwrap();
+        let status = child.wait().unwrap();
+        assert_eq!((status.code(), err.as_str()), (Some(0), ""), "{args}");
+    }
+}
+
+#[test]
+fn an_output_that_is_full_is_a_failure() {
+    let full = File::options().write(true).open("/dev/full").unwrap();
+    let output = cmshim()
+        .args(["explain", "28"])
+        .stdout(full)
+        .output()
+        .unwrap();
+    let (status, _, err) = told(output);
+    assert_eq!(status, 1);
+    assert!(
+        err.starts_with("cmshim: standard output: No space left"),
+        "{err}"
+    );
+}
