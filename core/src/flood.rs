@@ -5,7 +5,7 @@
 use crate::model::{Role, Stage, Who};
 use crate::report::{Repeats, Report};
 use std::collections::HashMap;
-use std::net::IpAddr;
+use std::net::{IpAddr, SocketAddr};
 use std::time::Duration;
 
 /// Kinds that are told apart at one time; what comes beyond shares one bucket.
@@ -17,7 +17,8 @@ struct Kind {
     who: Who,
     stage: Stage,
     code: String,
-    peer: Option<IpAddr>,
+    /// Address and, for IPv6, its scope: link-local addresses repeat on every link.
+    peer: Option<(IpAddr, u32)>,
     role: Role,
 }
 
@@ -27,7 +28,10 @@ impl Kind {
             who: r.explanation.who,
             stage: r.stage,
             code: r.explanation.code.clone(),
-            peer: r.dst.map(|a| a.ip()),
+            peer: r.dst.map(|a| match a {
+                SocketAddr::V4(v4) => (IpAddr::V4(*v4.ip()), 0),
+                SocketAddr::V6(v6) => (IpAddr::V6(*v6.ip()), v6.scope_id()),
+            }),
             role: r.role,
         }
     }

@@ -155,7 +155,7 @@ rejects! {
     28 CONSUMER_DEFINED "consumer reject" PeerProgram,
         "the peer's program said no, or ended before it answered",
         "It called rdma_reject, its accept failed, it exited with the request pending, or its listener was closed. The peer's kernel answers the same when somebody listens on that port but on another address, or when its routing does not lead back to our address.",
-        "Read the peer's log at this moment. On the peer: rdma resource show cm_id, and ip route get OUR-ADDRESS";
+        "Read the peer's log at this moment. On the peer: rdma resource show cm_id, and ip route get HERE";
     29 INVALID_RNR_RETRY "invalid RNR retry count" PeerKernel,
         "the peer does not accept the RNR retry count",
         "rnr_retry_count in the request does not suit it (0 to 7; 7 means for ever).",

@@ -87,6 +87,14 @@ pub(super) fn own(
     found(Who::ThisProcess, Severity::Error, summary, cause, next)
 }
 
+/// Calls that wait for something, and on a non-blocking descriptor say EAGAIN.
+fn waits(call: &str) -> bool {
+    matches!(
+        call,
+        "rdma_get_cm_event" | "rdma_get_request" | "ibv_get_async_event" | "ibv_get_cq_event"
+    )
+}
+
 /// What an errno means in the RDMA stack when the call gives no better clue.
 fn generic(q: &CallQuery) -> Explanation {
     let is_cm = q.call.starts_with("rdma_");
@@ -98,12 +106,18 @@ fn generic(q: &CallQuery) -> Explanation {
             "",
             "",
         ),
-        11 => found(
+        11 if waits(q.call) => found(
             Who::ThisKernel,
             Severity::Debug,
             "nothing there yet",
             "",
             "",
+        ),
+        // rdmacg_try_charge in kernel/cgroup/rdma.c
+        11 => kernel(
+            "the limit of an rdma cgroup is reached",
+            "The container or service may not have more RDMA handles or objects.",
+            "Compare rdma.current with rdma.max in /sys/fs/cgroup, in the group that /proc/PID/cgroup names",
         ),
         2 if is_cm => own(
             "the kernel does not know this id",
@@ -122,7 +136,7 @@ fn generic(q: &CallQuery) -> Explanation {
         ),
         12 => kernel(
             "out of memory or of a device resource",
-            "The kernel, the device or a limit (memlock, cgroup) has nothing left.",
+            "The kernel, the device or the limit of locked memory has nothing left.",
             "ulimit -l; rdma resource show; free -m; dmesg",
         ),
         13 | 1 if is_cm => kernel(

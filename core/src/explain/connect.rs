@@ -123,8 +123,8 @@ fn accept(q: &CallQuery) -> Option<Explanation> {
     Some(match q.errno {
         22 => private_data(q)
             .or_else(|| over_limit(q))
-            .unwrap_or_else(|| too_late(q, "accepted")),
-        2 | 107 => too_late(q, "accepted"),
+            .unwrap_or_else(|| too_late(q, "accept")),
+        2 | 107 => too_late(q, "accept"),
         19 | 5 => kernel(
             "the RDMA device or port is gone",
             "",
@@ -137,13 +137,13 @@ fn accept(q: &CallQuery) -> Option<Explanation> {
 fn reject(q: &CallQuery) -> Option<Explanation> {
     match q.errno {
         22 => Some(private_data(q).unwrap_or_else(|| {
-            let mut e = too_late(q, "rejected");
+            let mut e = too_late(q, "reject");
             // Nobody is hurt: the client is gone, and was to be refused anyway.
             e.severity = Severity::Info;
             e
         })),
         2 | 107 => {
-            let mut e = too_late(q, "rejected");
+            let mut e = too_late(q, "reject");
             e.severity = Severity::Info;
             Some(e)
         }
@@ -156,11 +156,11 @@ fn too_late(q: &CallQuery, what: &str) -> Explanation {
     let mut e = found(
         Who::PeerProgram,
         Severity::Warn,
-        format!("{what} too late: the client had already given up{}", waited(q.facts.age)),
+        format!("our {what} came too late, the client had already gone{}", waited(q.facts.age)),
         "The client's own timeout ran out, it ended, or it lost its network; or the request was answered twice.",
         "Answer requests sooner (no slow work between CONNECT_REQUEST and rdma_accept), or give the client more time; destroy this id",
     );
-    e.verb = "failed";
+    e.verb = "given up";
     e
 }
 

@@ -9,6 +9,9 @@ pub fn disconnected(q: &EventQuery) -> Explanation {
     if q.status == -110 {
         return no_goodbye(q);
     }
+    if q.status == -104 && !q.we_disconnected {
+        return reset();
+    }
     if q.we_disconnected {
         return Explanation::new(
             Who::ThisProcess,
@@ -46,6 +49,19 @@ fn no_goodbye(q: &EventQuery) -> Explanation {
     )
     .with_cause("It died or was cut off before; the connection is gone on this side in any case.")
     .with_next("Is the peer alive? ping PEER; ip neigh")
+}
+
+/// iWARP: the TCP connection below was reset instead of closed.
+fn reset() -> Explanation {
+    Explanation::new(
+        Who::PeerProgram,
+        Severity::Warn,
+        "ended",
+        "",
+        "the connection was reset by the peer",
+    )
+    .with_cause("Its program died or destroyed the queue pair without a disconnect, or its host was restarted.")
+    .with_next("Read the peer's log at this moment. On the peer: dmesg")
 }
 
 fn short_lived(role: Role) -> Explanation {

@@ -28,7 +28,10 @@ pub fn event(q: &EventQuery) -> Explanation {
     e.numbers = Numbers {
         event: Some(q.event),
         status: (q.status != 0).then_some(q.status),
-        errno: (q.status < -1).then(|| q.status.saturating_neg()),
+        errno: match q.nested {
+            Some((_, number)) if q.status == -1 => Some(number),
+            _ => (q.status < -1).then(|| q.status.saturating_neg()),
+        },
         async_event: None,
     };
     e
@@ -45,6 +48,14 @@ fn code(event: i32, status: i32) -> String {
             None => format!("{name} {s}"),
         },
         s => format!("{name} {s}"),
+    }
+}
+
+/// "22, EINVAL"
+fn errno_and_name(number: i32) -> String {
+    match errno::by_number(number) {
+        Some(e) => format!("{}, {}", e.number, e.name),
+        None => number.to_string(),
     }
 }
 
@@ -86,16 +97,20 @@ fn librdmacm_failed(q: &EventQuery) -> Explanation {
         "Run ibv_devinfo -v and rdma link show on both ends, and compare MTU and GIDs; dmesg";
     match q.nested {
         Some((call, number)) => Explanation::new(
-            Who::ThisKernel,
+            super::qp::modify_who(number),
             Severity::Error,
             "failed",
-            "",
+            format!("CONNECT_ERROR -1; inside {call} errno {}", errno_and_name(number)),
             format!(
                 "the peer accepted, but here {call} failed inside librdmacm: {}",
-                errno::label(number)
+                words::status_text(number)
             ),
         )
-        .with_cause(super::qp::modify_cause(number))
+        .with_cause(if call == "ibv_modify_qp" {
+            super::qp::modify_cause(number, None)
+        } else {
+            "The peer gave up in the meantime, or the device is gone."
+        })
         .with_next(next),
         None => Explanation::new(
             Who::ThisKernel,

@@ -61,12 +61,12 @@ fn no_memory(f: &Facts) -> Explanation {
     let Some(limit) = f.memlock.filter(|l| *l != u64::MAX) else {
         return kernel(
             "no memory, or the device has no room for one more registration",
-            "Locked memory is not limited here, so this is max_mr of the device, an rdma cgroup, or the kernel's own memory.",
+            "Locked memory is not limited here, so this is max_mr of the device, or the kernel's own memory.",
             "rdma resource show mr | wc -l; ibv_devinfo -v (max_mr); free -m; dmesg",
         );
     };
     let locked = f.locked.unwrap_or(0);
-    let wanted = f.length.unwrap_or(0);
+    let wanted = pinned(f);
     let held = match f.locked {
         Some(n) if n > 0 => format!(", {} of it in use", bytes(n)),
         _ => String::new(),
@@ -95,6 +95,16 @@ fn no_memory(f: &Facts) -> Explanation {
     )
 }
 
+/// What the registration pins: whole pages.
+fn pinned(f: &Facts) -> u64 {
+    const PAGE: u64 = 4096;
+    let len = f.length.unwrap_or(0);
+    let offset = f.addr.unwrap_or(0) % PAGE;
+    (len.saturating_add(offset))
+        .div_ceil(PAGE)
+        .saturating_mul(PAGE)
+}
+
 fn fault_cause(f: &Facts) -> &'static str {
     let writes = f.access.is_some_and(|a| a & WRITES != 0);
     if writes {
@@ -108,7 +118,7 @@ fn invalid(f: &Facts) -> Explanation {
     if f.length == Some(0) {
         return own("the length is 0", "", "Register at least one byte");
     }
-    if let (Some(access), true) = (f.access, true) {
+    if let Some(access) = f.access {
         let remote = access & (IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_ATOMIC) != 0;
         if remote && access & IBV_ACCESS_LOCAL_WRITE == 0 {
             return own(

@@ -6,7 +6,7 @@ use crate::codes::{async_event, errno, event as ev, reject};
 use crate::model::{Explanation, Role, Transport};
 
 /// One row of the list of all codes.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, serde::Serialize)]
 pub struct Row {
     /// "event", "reject" or "async"
     pub kind: &'static str,

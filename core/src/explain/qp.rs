@@ -68,7 +68,7 @@ fn no_room(q: &CallQuery, what: &str, resource: &str, limits: &str) -> Explanati
     };
     kernel(
         format!("no {what} is left, or no memory for it"),
-        format!("The device's limit or an rdma cgroup's is reached (leaked on failed connections?), or memory is short.{memlock}"),
+        format!("The device's limit is reached (leaked on failed connections?), or memory is short.{memlock}"),
         format!("rdma resource show; rdma resource show {resource} | wc -l; ibv_devinfo -v ({limits}); ulimit -l"),
     )
 }
@@ -115,8 +115,9 @@ fn create_srq(q: &CallQuery) -> Option<Explanation> {
 }
 
 /// What a failed ibv_modify_qp means while a connection is made.
-pub(super) fn modify_cause(number: i32) -> &'static str {
+pub(super) fn modify_cause(number: i32, to: Option<&str>) -> &'static str {
     match number {
+        22 if to == Some("INIT") => "The port, the P_Key index or the access flags are not valid for this device, or the queue pair is in another state than believed.",
         22 => "On the way to RTR this is usually the path: a GID that is gone, an MTU above the port's, or too many reads at once; on the way to RTS a wrong timeout or retry count.",
         110 => "The peer's link address was not resolved: neighbour discovery for its GID got no answer, or the device did not answer the command.",
         19 => "The port or the GID is gone: link down, address or VLAN removed.",
@@ -124,6 +125,14 @@ pub(super) fn modify_cause(number: i32) -> &'static str {
         101 | 113 => "The peer's GID cannot be reached: no route, or no neighbour answers.",
         5 => "The device failed or was removed.",
         _ => "The driver gave no more than this errno.",
+    }
+}
+
+/// A neighbour that does not answer is the network's doing, the rest is found here.
+pub(super) fn modify_who(number: i32) -> Who {
+    match number {
+        110 | 101 | 113 => Who::Network,
+        _ => Who::ThisKernel,
     }
 }
 
@@ -143,11 +152,11 @@ fn modify_qp(q: &CallQuery) -> Option<Explanation> {
         ));
     }
     let next = "rdma link show; ip neigh; ibv_devinfo -v (active_mtu, max_qp_rd_atom); grep . /sys/class/infiniband/*/ports/*/gids/* 2>/dev/null; dmesg";
-    let who = match q.errno {
-        110 | 101 | 113 => Who::Network,
-        _ => Who::ThisKernel,
-    };
-    let mut e = kernel(change, modify_cause(q.errno), next);
-    e.who = who;
+    let mut e = kernel(
+        change,
+        modify_cause(q.errno, q.facts.qp_state.map(|(_, to)| to)),
+        next,
+    );
+    e.who = modify_who(q.errno);
     Some(e)
 }

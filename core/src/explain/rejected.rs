@@ -131,6 +131,9 @@ fn odd(q: &EventQuery, what: &str) -> Explanation {
 
 /// UNREACHABLE: no answer, or on datagram ids a SIDR status.
 pub fn unreachable(q: &EventQuery) -> Explanation {
+    if q.since_established.is_some() && q.status == ETIMEDOUT {
+        return neighbour_changed();
+    }
     match q.status {
         ETIMEDOUT => no_answer(q),
         EHOSTUNREACH | -101 => Explanation::new(
@@ -154,22 +157,36 @@ pub fn unreachable(q: &EventQuery) -> Explanation {
     }
 }
 
+/// After ESTABLISHED the kernel (since 6.0) sends UNREACHABLE when the neighbour entry of the peer
+/// gets another link address: `cma_netevent_callback` in cma.c.
+fn neighbour_changed() -> Explanation {
+    Explanation::new(
+        Who::Network,
+        Severity::Warn,
+        "disturbed",
+        "",
+        "the peer's hardware address changed while the connection was up",
+    )
+    .with_cause("Its address moved to another port or host (fail-over, live migration, a duplicate IP address), or its neighbour entry failed. This connection still sends to the old hardware address.")
+    .with_next("ip neigh; ip monitor neigh; arping -D -I DEV PEER finds a duplicate address; connect again")
+}
+
 fn no_answer(q: &EventQuery) -> Explanation {
     if q.role == Role::Server {
         return Explanation::new(
             Who::Network,
             Severity::Warn,
-            "not answered",
+            "timed out",
             "",
             "the client did not confirm our accept",
         )
         .with_cause("It died or lost its network in the middle of the handshake, or its last message (RTU) was lost each time.")
-        .with_next("Is the client alive? ping CLIENT; ip neigh; packet loss: ethtool -S, perfquery");
+        .with_next("Is the client alive? ping PEER; ip neigh; packet loss: ethtool -S, perfquery");
     }
     Explanation::new(
         Who::Network,
         severity(q.role),
-        "not answered",
+        "timed out",
         "",
         "no answer to any connect request",
     )

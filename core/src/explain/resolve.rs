@@ -17,7 +17,7 @@ pub(super) fn call(q: &CallQuery) -> Option<Explanation> {
 }
 
 /// What a failed address resolution means, by positive errno; the same for call and event.
-fn address(number: i32) -> Option<Explanation> {
+pub(super) fn address(number: i32) -> Option<Explanation> {
     Some(match number {
         110 => found(
             Who::Network,
@@ -99,7 +99,7 @@ fn route(number: i32, transport: Transport) -> Option<Explanation> {
             Severity::Error,
             "the subnet manager knows no path to that address",
             "The peer's port is not in the fabric, or not in a common partition.",
-            "saquery -p --src-to-dst HERE:THERE; ibstat on both ends; grep . /sys/class/infiniband/*/ports/*/pkeys/*",
+            "saquery -p --src-to-dst HERE:PEER; ibstat on both ends; grep . /sys/class/infiniband/*/ports/*/pkeys/*",
         ),
         19 | 22 => kernel(
             "the device or its GID is gone since the address was resolved",

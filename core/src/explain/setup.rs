@@ -53,7 +53,7 @@ fn create(q: &CallQuery) -> Option<Explanation> {
             "Check the last argument of rdma_create_id",
         ),
         98 | 99 if q.call == "rdma_create_ep" => return bind(q),
-        111 if q.call == "rdma_create_ep" => return None,
+        101 | 110 | 113 if q.call == "rdma_create_ep" => return super::resolve::address(q.errno),
         _ => return None,
     })
 }
@@ -141,7 +141,7 @@ fn set_option(q: &CallQuery) -> Option<Explanation> {
     Some(match q.errno {
         22 => own(
             "the option comes too late, or its value is wrong",
-            "REUSEADDR and AFONLY must be set before the id is bound or listens; the ACK timeout takes 0 to 31, and only RC, UC and XRC ids have one.",
+            "REUSEADDR and AFONLY must be set before the id is bound or listens, and only RC and XRC ids have an ACK timeout.",
             "Set options right after rdma_create_id",
         ),
         38 | 95 => kernel(
@@ -215,8 +215,8 @@ fn alloc_pd(q: &CallQuery) -> Option<Explanation> {
     (q.errno == 12).then(|| {
         kernel(
             "no protection domain is left",
-            "The device's max_pd, or the limit of an rdma cgroup, is reached.",
-            "rdma resource show pd; ibv_devinfo -v (max_pd); cat /sys/fs/cgroup/*/rdma.current",
+            "The device's max_pd is reached, or memory is short.",
+            "rdma resource show pd; ibv_devinfo -v (max_pd); free -m",
         )
     })
 }

@@ -23,7 +23,7 @@ pub fn no_answer_yet(waited: Duration, transport: Transport) -> Explanation {
     Explanation::new(
         Who::Network,
         Severity::Warn,
-        "not answered",
+        "still waiting",
         "NO_ANSWER_YET",
         format!(
             "no answer for {}; the kernel goes on trying (about 100 s on InfiniBand and RoCE)",
@@ -31,9 +31,9 @@ pub fn no_answer_yet(waited: Duration, transport: Transport) -> Explanation {
         ),
     )
     .with_cause(format!(
-        "Ruled out: a wrong port (that is refused at once) and a missing neighbour (its address was resolved). Left: {}",
+        "Ruled out: a port where nobody listens (that is refused at once), and a missing neighbour (the address was resolved). Left: the server's program has not taken the request yet, or {}.",
         words::as_finding(rejected::no_answer_cause(transport))
-    ) + ", or its program has not read the request yet.")
+    ))
     .with_next(rejected::no_answer_next(transport))
 }
 

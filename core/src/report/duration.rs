@@ -29,6 +29,5 @@ fn scaled(ns: u128, size: u128, unit: &str) -> String {
 
 /// Milliseconds with three digits after the point, for JSON.
 pub(super) fn millis(d: Duration) -> f64 {
-    let us = u32::try_from(d.as_micros().min(u128::from(u32::MAX))).unwrap_or(u32::MAX);
-    f64::from(us) / 1000.0
+    (d.as_secs_f64() * 1e6).round() / 1e3
 }

@@ -43,6 +43,21 @@ pub(super) fn quoted(text: &str) -> String {
     out
 }
 
+/// JSON leaves line separators, direction marks and DEL as they are; some readers split lines there.
+/// In an object they can only stand inside strings, where `\u` means the same.
+pub(super) fn json(object: &str) -> String {
+    let mut out = String::with_capacity(object.len());
+    for c in object.chars() {
+        if dangerous(c) {
+            // All dangerous characters have at most 16 bits. Writing to a String cannot fail.
+            let _ = write!(out, "\\u{:04x}", u32::from(c));
+        } else {
+            out.push(c);
+        }
+    }
+    out
+}
+
 /// "0a0b0c0d 0e0f": groups of four bytes.
 pub(super) fn hex(bytes: &[u8]) -> String {
     let mut out = String::with_capacity(bytes.len() * 9 / 4);

@@ -22,7 +22,7 @@
 //! | `details` | list of strings |
 //! | `repeats` | `{count, over_ms}`: this line stands for so many further incidents |
 
-use super::{duration, private_data, text, time, Device, Report};
+use super::{duration, escape, fill, private_data, text, time, Device, Report};
 use crate::model::{Numbers, Role, Severity, Stage, Transport, Who};
 use serde::Serialize;
 use std::net::SocketAddr;
@@ -46,8 +46,8 @@ struct Line<'a> {
     summary: &'a str,
     #[serde(skip_serializing_if = "str::is_empty")]
     cause: &'a str,
-    #[serde(skip_serializing_if = "str::is_empty")]
-    next: &'a str,
+    #[serde(skip_serializing_if = "String::is_empty")]
+    next: String,
     #[serde(skip_serializing_if = "Option::is_none")]
     src: Option<Address>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -150,7 +150,7 @@ pub fn json(r: &Report) -> String {
         numbers: e.numbers,
         summary: &e.summary,
         cause: &e.cause,
-        next: &e.next,
+        next: fill::next(r),
         src: r.src.map(Address::from),
         dst: r.dst.map(Address::from),
         port_space: r.port_space,
@@ -168,7 +168,10 @@ pub fn json(r: &Report) -> String {
         }),
     };
     // Strings and numbers only: this cannot fail. If it does, the text is better than nothing.
-    serde_json::to_string(&line).unwrap_or_else(|_| text::text(r))
+    match serde_json::to_string(&line) {
+        Ok(object) => escape::json(&object),
+        Err(_) => text::text(r),
+    }
 }
 
 fn data(bytes: &[u8], max: usize) -> Data {

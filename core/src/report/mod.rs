@@ -2,6 +2,7 @@
 
 pub mod duration;
 mod escape;
+mod fill;
 mod json;
 mod note;
 mod private_data;

@@ -1,6 +1,6 @@
 //! The line for people.
 
-use super::{duration, escape, private_data, Report};
+use super::{duration, escape, fill, private_data, Report};
 use crate::model::{Role, Transport};
 use std::net::SocketAddr;
 
@@ -37,6 +37,7 @@ fn head(out: &mut String, r: &Report) {
 fn by(verb: &str) -> &'static str {
     match verb {
         "failed" | "timed out" | "blocked" | "delayed" => " in ",
+        "still waiting" => " for ",
         _ => " by ",
     }
 }
@@ -87,7 +88,7 @@ fn brackets(out: &mut String, r: &Report) {
     groups.extend(r.details.iter().cloned());
     if let Some(data) = &r.private_data {
         let shown = private_data(data, r.private_data_max);
-        if shown.used > 0 {
+        if shown.used > 0 && r.private_data_max > 0 {
             groups.push(format!("private data {shown}"));
         }
     }
@@ -136,16 +137,25 @@ fn tail(out: &mut String, r: &Report) {
         ));
         return;
     }
-    for part in [&r.explanation.cause, &r.explanation.next] {
-        if part.is_empty() {
-            continue;
-        }
-        if !out.ends_with(['.', '?', '!']) {
-            out.push('.');
-        }
-        out.push(' ');
-        out.push_str(part);
+    add_sentence(out, &r.explanation.cause);
+    let next = fill::next(r);
+    // A bare command is introduced; "On the peer: ..." introduces itself.
+    if next.starts_with(|c: char| c.is_ascii_lowercase()) {
+        add_sentence(out, &format!("Run: {next}"));
+    } else {
+        add_sentence(out, &next);
     }
+}
+
+fn add_sentence(out: &mut String, sentence: &str) {
+    if sentence.is_empty() {
+        return;
+    }
+    if !out.ends_with(['.', '?', '!']) {
+        out.push('.');
+    }
+    out.push(' ');
+    out.push_str(sentence);
 }
 
 /// 4120 as "4,120".

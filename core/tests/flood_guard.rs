@@ -1,0 +1,132 @@
+//! The flood guard: nothing is lost, nothing floods.
+
+use cmshim_core::flood::Flood;
+use cmshim_core::model::{Explanation, Severity, Stage, Who};
+use cmshim_core::report::Report;
+use proptest::prelude::*;
+use std::time::Duration;
+
+fn incident(peer: u8, port: u16, code: &str) -> Report {
+    let e = Explanation::new(Who::PeerKernel, Severity::Error, "refused", code, "no");
+    let mut r = Report::new("connect", Stage::Connect, e);
+    r.dst = Some(([10, 0, 0, peer], port).into());
+    r
+}
+
+fn secs(s: u64) -> Duration {
+    Duration::from_secs(s)
+}
+
+#[test]
+fn the_first_passes_and_the_rest_is_counted() {
+    let mut f = Flood::new(secs(10));
+    assert!(f.offer(secs(0), incident(1, 7000, "A")).is_some());
+    for port in 0..100 {
+        assert!(f.offer(secs(1), incident(1, port, "A")).is_none());
+    }
+    assert_eq!(f.next_due(), Some(secs(10)));
+    assert!(f.due(secs(9)).is_empty());
+    let told = f.due(secs(10));
+    assert_eq!(told.len(), 1);
+    let repeats = told[0].repeats.unwrap();
+    assert_eq!((repeats.count, repeats.over), (100, secs(10)));
+    // The storm goes on: still no single line.
+    assert!(f.offer(secs(11), incident(1, 1, "A")).is_none());
+    assert_eq!(f.due(secs(20))[0].repeats.unwrap().count, 1);
+    // A quiet window closes, and then the next one is news again.
+    assert!(f.due(secs(30)).is_empty());
+    assert_eq!(f.next_due(), None);
+    assert!(f.offer(secs(31), incident(1, 1, "A")).is_some());
+}
+
+#[test]
+fn different_news_are_told_apart() {
+    let mut f = Flood::new(secs(10));
+    assert!(f.offer(secs(0), incident(1, 1, "A")).is_some());
+    assert!(f.offer(secs(0), incident(2, 1, "A")).is_some());
+    assert!(f.offer(secs(0), incident(1, 1, "B")).is_some());
+    assert!(f.offer(secs(0), incident(1, 2, "B")).is_none());
+    let mut link = incident(0, 0, "A");
+    link.dst = Some("[fe80::1%2]:1".parse().unwrap());
+    let mut other_link = link.clone();
+    other_link.dst = Some("[fe80::1%3]:1".parse().unwrap());
+    assert!(f.offer(secs(0), link).is_some());
+    assert!(f.offer(secs(0), other_link).is_some());
+}
+
+#[test]
+fn a_window_of_zero_shows_all() {
+    let mut f = Flood::new(Duration::ZERO);
+    assert!((0..5).all(|_| f.offer(secs(0), incident(1, 1, "A")).is_some()));
+    assert!(f.drain(secs(1)).is_empty());
+}
+
+#[test]
+fn too_many_kinds_share_one_bucket() {
+    let mut f = Flood::with_max(secs(10), 2);
+    let shown = (0..10)
+        .filter(|n| f.offer(secs(0), incident(*n, 1, "A")).is_some())
+        .count();
+    assert_eq!(shown, 3, "two kinds, and the first of the overflow");
+    let told = f.due(secs(10));
+    assert_eq!(told.len(), 1);
+    assert_eq!(told[0].repeats.unwrap().count, 7);
+    assert!(told[0].details[0].contains("other kinds"));
+}
+
+#[derive(Debug, Clone)]
+enum Step {
+    Offer(u8, u8),
+    Wait(u16),
+    Due,
+}
+
+fn step() -> impl Strategy<Value = Step> {
+    prop_oneof![
+        6 => (0u8..6, 0u8..3).prop_map(|(peer, code)| Step::Offer(peer, code)),
+        2 => (0u16..5_000).prop_map(Step::Wait),
+        1 => Just(Step::Due),
+    ]
+}
+
+proptest! {
+    #[test]
+    fn every_incident_is_shown_or_counted(
+        steps in prop::collection::vec(step(), 0..400),
+        window_ms in 0u64..4_000,
+        max in 0usize..8,
+    ) {
+        let mut f = Flood::with_max(Duration::from_millis(window_ms), max);
+        let mut now = Duration::ZERO;
+        let (mut offered, mut shown, mut counted) = (0u64, 0u64, 0u64);
+        let tell = |reports: Vec<Report>, counted: &mut u64| {
+            for r in reports {
+                let n = r.repeats.unwrap().count;
+                assert!(n > 0, "a summary of nothing");
+                *counted += n;
+            }
+        };
+        for s in steps {
+            match s {
+                Step::Offer(peer, code) => {
+                    offered += 1;
+                    let r = incident(peer, 1, &format!("C{code}"));
+                    if let Some(r) = f.offer(now, r) {
+                        prop_assert!(r.repeats.is_none());
+                        shown += 1;
+                    }
+                }
+                Step::Wait(ms) => now += Duration::from_millis(u64::from(ms)),
+                Step::Due => {
+                    tell(f.due(now), &mut counted);
+                    // Whatever is still open ends later.
+                    prop_assert!(f.next_due().is_none_or(|d| d > now));
+                }
+            }
+        }
+        tell(f.drain(now), &mut counted);
+        prop_assert_eq!(offered, shown + counted);
+        prop_assert!(f.next_due().is_none());
+        prop_assert!(f.drain(now).is_empty());
+    }
+}
