@@ -53,9 +53,9 @@ int main(int argc, char **argv)
     if (!strcmp(mode, "event")) pthread_create(&thread, NULL, in_event, NULL);
     else pthread_create(&thread, NULL, in_connect, !strcmp(mode, "ep") ? ch : NULL);
     usleep(700000);
-    say("cancel: %d", pthread_cancel(thread));
+    int cancel = pthread_cancel(thread);
     pthread_join(thread, &result);
-    say("cancelled: %d", result == PTHREAD_CANCELED);
+    say("cancel: %d, cancelled: %d", cancel, result == PTHREAD_CANCELED);
     struct rdma_cm_id *id = cm_routed(ch, RDMA_PS_TCP); /* the channel still works */
     say("goes on: %d", id->verbs != NULL);
     rdma_destroy_id(id);

@@ -1,4 +1,4 @@
-/* covers: ibv_get_async_event ibv_ack_async_event */
+/* covers: ibv_get_async_event */
 #include "verbs.h"
 #include <fcntl.h>
 

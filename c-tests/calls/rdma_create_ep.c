@@ -1,4 +1,4 @@
-/* covers: rdma_create_ep rdma_destroy_ep */
+/* covers: rdma_create_ep */
 #include "cm.h"
 
 static void *serve(void *listener)

@@ -1,4 +1,4 @@
-/* covers: rdma_get_cm_event rdma_ack_cm_event */
+/* covers: rdma_get_cm_event */
 #include "cm.h"
 #include <fcntl.h>
 
@@ -17,13 +17,12 @@ int main(void)
     say("readable: %d", cm_ready(ch, 3000));
     TRY(rdma_get_cm_event(ch, &ev));
     say("%s %d, right id %d", rdma_event_str(ev->event), ev->status, ev->id == id);
-    TRY(rdma_ack_cm_event(ev));
+    rdma_ack_cm_event(ev);
     MUST(!fcntl(ch->fd, F_SETFL, flags));
     MUST(!rdma_resolve_route(id, 2000));
     TRY(rdma_get_cm_event(ch, &ev)); /* blocking */
     say("%s %d", rdma_event_str(ev->event), ev->status);
-    TRY(rdma_ack_cm_event(ev));
-    TRY(rdma_ack_cm_event(NULL));
+    rdma_ack_cm_event(ev);
     TRY(rdma_get_cm_event(&broken, &ev));
     TRY(rdma_get_cm_event(ch, NULL));
     rdma_destroy_id(id);
