@@ -32,9 +32,12 @@ fn write_all(dir: &Path) -> Result<(), Failure> {
     write().map_err(|e| Failure::new(FOUND, format!("{}: {e}", dir.display())))
 }
 
-/// The command without the exit statuses, which have their own section.
+/// The command without the table of exit statuses, which is a section of the main page.
 fn command() -> clap::Command {
-    let plain = |command: clap::Command| command.after_help(None::<&str>);
+    let plain = |command: clap::Command| match command.get_after_help() {
+        Some(help) if help.to_string() == EXIT_STATUS => command.after_help(None::<&str>),
+        _ => command,
+    };
     plain(Cli::command()).mut_subcommands(plain)
 }
 

@@ -6,7 +6,7 @@ use std::fs;
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 
-use common::{cmshim, set_mode, told, Scratch};
+use common::{clean, cmshim, set_mode, told, Scratch};
 
 /// The warnings; the program must have run.
 fn warnings(library: &Path, options: &[&str], program: &Path) -> String {
@@ -133,5 +133,40 @@ fn a_setuid_program_is_named() {
     assert!(
         warning.contains("it is setuid, so the dynamic loader ignores the library"),
         "{warning}"
+    );
+}
+
+/// CAP_NET_RAW permitted, as setcap writes it (struct vfs_cap_data, revision 2, in the kernel's
+/// include/uapi/linux/capability.h).
+const NET_RAW: [u8; 20] = [
+    0, 0, 0, 2, 0, 0x20, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0,
+];
+
+#[test]
+fn a_program_with_file_capabilities_is_named() {
+    let dir = Scratch::new();
+    let library = dir.library("libx.so", 1);
+    let program = dir.compile("capable", PROGRAM, &[]);
+    if xattr::set(&program, "security.capability", &NET_RAW).is_err() {
+        return; // Only root can, and not on every file system.
+    }
+    assert_eq!(
+        warnings(&library, &[], &program),
+        "",
+        "root gains nothing by them"
+    );
+    set_mode(program.parent().unwrap(), 0o755);
+    let output = clean("setpriv")
+        .args(["--reuid=65534", "--regid=65534", "--clear-groups"])
+        .arg(dir.program("cmshim"))
+        .args(["run", "--library"])
+        .args([&library, &program])
+        .output()
+        .unwrap();
+    let (status, out, err) = told(output);
+    assert_eq!((status, out.as_str()), (0, "ran\n"), "{err}");
+    assert!(
+        err.contains("it is given file capabilities, so the dynamic loader"),
+        "{err}"
     );
 }
