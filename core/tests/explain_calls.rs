@@ -328,6 +328,7 @@ fn what_no_code_tells() {
     let blocked = Blocked {
         call: "rdma_destroy_id",
         events: &[8, 10],
+        asynchronous: false,
         count: 2,
     };
     let e = explain::unacked(&blocked, Duration::from_secs(1));
