@@ -1,0 +1,50 @@
+# make help lists the targets. V=1 shows what is run.
+
+SHELL := /bin/bash
+V ?= 0
+export V
+Q := $(if $(filter 1,$(V)),,@)
+
+# rdma-sys (tests only) is generated from the installed headers; its bindgen works with libclang up to 15.
+ifneq ($(wildcard /usr/lib/llvm-14/lib/libclang*.so*),)
+export LIBCLANG_PATH ?= /usr/lib/llvm-14/lib
+endif
+export PATH := $(CURDIR)/.lab/cargo/bin:$(PATH)
+
+CARGO ?= cargo
+CARGO_QUIET := $(if $(filter 1,$(V)),,--quiet)
+
+.DEFAULT_GOAL := build
+.PHONY: help setup build c-tests lab lab-shell test bench demo clean
+
+help: ## list the targets
+	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /\1\t/' | awk -F'\t' '{ printf "  make %-10s %s\n", $$1, $$2 }'
+
+setup: ## install what build, lab and tests need (apt, pip into .venv, a kernel into .lab); once
+	$(Q)tools/setup
+
+build: ## build the library and the program: target/release/libcmshim.so and cmshim
+	$(Q)$(CARGO) build --release --workspace $(CARGO_QUIET)
+
+c-tests: ## build the C programs of the tests
+	$(Q)$(MAKE) --no-print-directory -s -C c-tests
+
+lab: setup build c-tests ## run the lab's tests; T="name..." for some of them
+	$(Q)c-tests/lab/run $(T)
+
+lab-shell: setup build c-tests ## a shell in a guest; TOPOLOGY=no-device, one-device (default), two-devices, two-guests
+	$(Q)c-tests/lab/shell $(or $(TOPOLOGY),one-device)
+
+test: setup ## all tests: unit, C programs, lab
+	$(Q)tools/test
+
+demo: setup build c-tests ## an unmodified program under cmshim, and three failing connections explained
+	$(Q)c-tests/lab/demo
+
+bench: setup build c-tests ## bare and preloaded in turn in one guest: connections and program start-up
+	$(Q)c-tests/lab/bench
+
+clean: ## remove what was built (not what setup installed; for that: rm -rf .lab .venv)
+	$(Q)$(CARGO) clean $(CARGO_QUIET)
+	$(Q)$(MAKE) --no-print-directory -s -C c-tests clean
+	$(Q)rm -rf .lab/logs .lab/shell

@@ -1,0 +1,60 @@
+#!/bin/bash
+# Runs in a guest: the tests of the plan ($LAB_OUT/.plan), one after another, those marked parallel beside them.
+# Tells the host what happens in $LAB_OUT/.events$LAB_SIDE: "up", "start NAME", "end NAME STATUS SECONDS", "done".
+
+events=$LAB_OUT/.events$LAB_SIDE
+event() { echo "$*" >>"$events"; }
+
+# shellcheck source=setup.sh
+. "$LAB_DIR/guest/setup.sh"
+# shellcheck source=barrier.sh
+. "$LAB_DIR/guest/barrier.sh"
+
+event up
+
+# Run one test with its time limit; its leftovers (its whole session) are ended afterwards.
+run_test() { # NAME LIMIT SCRIPT
+    local name=$1 limit=$2 script=$3 dir=$LAB_OUT/$1 begin since status session
+    [ -n "$LAB_SIDE" ] && dir=$dir/$LAB_SIDE
+    mkdir -p "$dir/tmp"
+    export LAB_TEST=$name LAB_TMP=$dir/tmp
+    if [ -n "$LAB_SIDE" ] && ! barrier_of "$name" start 120; then
+        echo "lab: the other guest did not start this test" >"$dir/out"
+        event end "$name" 124 0
+        return
+    fi
+    event start "$name"
+    since=$(cut -d' ' -f1 /proc/uptime)
+    begin=$(date +%s%N)
+    cd "$LAB_DIR" || exit 3
+    setsid timeout --kill-after=5 "$limit" bash "$script" ${LAB_SIDE:+"$LAB_SIDE"} >"$dir/out" 2>&1 </dev/null &
+    session=$!
+    wait "$session"
+    status=$?
+    pkill -KILL -s "$session"
+    dmesg_since "$since" >"$dir/dmesg"
+    grep -qE 'BUG:|Oops|Call Trace' "$dir/dmesg" && echo "lab: the kernel complained during this test, see dmesg" >>"$dir/out"
+    [ "$status" = 124 ] || [ "$status" = 137 ] && echo "lab: ended after its time limit of $limit s" >>"$dir/out"
+    case $status in
+        0 | 77) grep -qE 'BUG:|Oops|Call Trace' "$dir/dmesg" || rm -f "$dir/dmesg"; rmdir "$dir/tmp" 2>/dev/null ;;
+    esac
+    event end "$name" "$status" "$(seconds_since "$begin")"
+}
+
+seconds_since() { # NANOSECONDS
+    local tenths=$((($(date +%s%N) - $1) / 100000000))
+    echo "$((tenths / 10)).$((tenths % 10))"
+}
+
+dmesg_since() { # SECONDS since boot
+    dmesg | awk -v since="$1" '{ t = $0; sub(/^\[ */, "", t); if (t + 0 >= since) print }'
+}
+
+while read -r name limit mode script; do
+    [ "$mode" = parallel ] && run_test "$name" "$limit" "$script" &
+done <"$LAB_OUT/.plan"
+while read -r name limit mode script <&3; do
+    [ "$mode" = parallel ] || run_test "$name" "$limit" "$script"
+done 3<"$LAB_OUT/.plan"
+wait
+event done

@@ -1,0 +1,25 @@
+# shellcheck shell=bash
+# Brings a guest into the state that its tests expect. Sourced by every script that runs in a guest.
+
+ulimit -c 0
+dmesg -n 4
+
+set -e
+# shellcheck source=/dev/null
+. "$LAB_DIR/guest/topology/$LAB_TOPOLOGY.sh"
+set +e
+
+# A device can be used when its port is active and the GID of its IPv4 address is there.
+device_ready() {
+    grep -q ACTIVE "$1/ports/1/state" && grep -q ':ffff:0a4d:' "$1"/ports/1/gids/* 2>/dev/null
+}
+
+for device in /sys/class/infiniband/*; do
+    [ -e "$device" ] || continue
+    for _ in $(seq 100); do
+        device_ready "$device" && break
+        sleep 0.1
+    done
+    device_ready "$device" || { echo "lab: ${device##*/} did not become ready"; exit 3; }
+done
+unset device

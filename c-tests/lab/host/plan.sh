@@ -1,0 +1,53 @@
+# shellcheck shell=bash
+# Which tests are there, and which of them run. Sourced after paths.sh.
+
+# The tests of a topology, one a line: NAME LIMIT serial|parallel SCRIPT. Files that start with _ are helpers.
+tests_of() {
+    local dir=$LAB_DIR/tests/$1 script name limit mode
+    [ -d "$dir" ] || return 0
+    find "$dir" -name '*.sh' ! -name '_*' | LC_ALL=C sort | while read -r script; do
+        name=${script#"$dir"/}
+        limit=$(sed -nE 's/^# limit: *([0-9]+).*/\1/p' "$script" | head -n 1)
+        mode=serial
+        grep -qE '^# parallel\b' "$script" && mode=parallel
+        printf '%s %s %s %s\n' "${name%.sh}" "${limit:-60}" "$mode" "$script"
+    done
+}
+
+# usage: matches TOPOLOGY NAME WANTED...
+matches() {
+    local topology=$1 name=$2 wanted
+    shift 2
+    [ "$#" -gt 0 ] || return 0
+    for wanted in "$@"; do
+        wanted=${wanted%.sh}
+        wanted=${wanted##*c-tests/lab/tests/}
+        wanted=${wanted%/}
+        case $topology/$name in
+            "$wanted" | "$topology/$wanted" | "$wanted"/* | "$topology/$wanted"/*) return 0 ;;
+        esac
+    done
+    return 1
+}
+
+# The tests of a topology that the command line asks for.
+plan() { # TOPOLOGY WANTED...
+    local topology=$1 name rest
+    shift
+    tests_of "$topology" | while read -r name rest; do
+        matches "$topology" "$name" "$@" && printf '%s %s\n' "$name" "$rest"
+    done
+}
+
+# Every name on the command line must mean a test, else a typing mistake would look like a pass.
+check_names() {
+    local wanted topology found status=0
+    for wanted in "$@"; do
+        found=no
+        for topology in $TOPOLOGIES; do
+            [ -z "$(plan "$topology" "$wanted")" ] || found=yes
+        done
+        [ "$found" = yes ] || { say "lab: no test is called '$wanted' (run --list shows all)" >&2; status=1; }
+    done
+    return $status
+}

@@ -1,0 +1,50 @@
+# shellcheck shell=bash
+# Runs one unmodified program bare and preloaded and compares all that it says. Sourced by the tests beside it, which set
+#   server=(...)  client=(...)    the two commands; server may be empty
+#   port=N                        the port to wait for before the client starts, "" for none
+#   server_end=exit|kill          does the server end by itself (default) or must it be ended?
+#   tidy() { ... }                what to take out of the output before comparing (default: scrub)
+# shellcheck source=../../../guest/lib.sh
+. "$LAB_LIB"
+
+server=() client=() port='' server_end=exit wait_server=1
+tidy() { scrub; }
+
+run_once() { # bare|preloaded
+    local how=$1 out=$LAB_TMP/$1 pid=''
+    if [ "${#server[@]}" -gt 0 ]; then
+        start "$how" "${server[@]}" >"$out.server.out" 2>"$out.server.err"
+        pid=$!
+        if [ -n "$port" ]; then wait_listen "$port"; else sleep "$wait_server"; fi
+    fi
+    start "$how" "${client[@]}" >"$out.client.out" 2>"$out.client.err"
+    finish $! 40
+    echo $? >"$out.client.status"
+    [ -n "$pid" ] || return 0
+    [ "$server_end" = kill ] && kill -TERM "$pid"
+    finish "$pid" 20
+    echo $? >"$out.server.status"
+}
+
+compare() { # PART
+    local part=$1 how
+    [ "$(<"$LAB_TMP/bare.$part")" != "$(<"$LAB_TMP/preloaded.$part")" ] || return 0
+    for how in bare preloaded; do
+        tidy <"$LAB_TMP/$how.$part" >"$LAB_TMP/$how.$part.tidy"
+    done
+    same "$LAB_TMP/bare.$part.tidy" "$LAB_TMP/preloaded.$part.tidy" "$part of the bare and of the preloaded run"
+}
+
+# usage: twice [STATUS_OF_BARE_CLIENT]
+twice() {
+    local part
+    run_once bare
+    [ "$(<"$LAB_TMP/bare.client.status")" = "${1:-0}" ] || {
+        tail -n 20 "$LAB_TMP"/bare.*
+        fail "the bare client does not work here: exit status $(<"$LAB_TMP/bare.client.status")"
+    }
+    run_once preloaded
+    for part in client.status client.err client.out server.status server.err server.out; do
+        [ ! -e "$LAB_TMP/bare.$part" ] || compare "$part"
+    done
+}
