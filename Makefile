@@ -12,6 +12,7 @@ endif
 export PATH := $(CURDIR)/.lab/cargo/bin:$(PATH)
 
 CARGO ?= cargo
+TARGET := $(abspath $(or $(CARGO_TARGET_DIR),target))
 CARGO_QUIET := $(if $(filter 1,$(V)),,--quiet)
 
 .DEFAULT_GOAL := build
@@ -27,7 +28,7 @@ build: ## build the library and the program: target/release/libcmshim.so and cms
 	$(Q)$(CARGO) build --release --workspace $(CARGO_QUIET)
 
 c-tests: ## build the C programs of the tests
-	$(Q)$(MAKE) --no-print-directory -s -C c-tests
+	$(Q)$(MAKE) --no-print-directory -s -C c-tests OUT=$(TARGET)/c-tests
 
 lab: setup build c-tests ## run the lab's tests; T="name..." for some of them
 	$(Q)c-tests/lab/run $(T)
@@ -46,5 +47,5 @@ bench: setup build c-tests ## bare and preloaded in turn in one guest: connectio
 
 clean: ## remove what was built (not what setup installed; for that: rm -rf .lab .venv)
 	$(Q)$(CARGO) clean $(CARGO_QUIET)
-	$(Q)$(MAKE) --no-print-directory -s -C c-tests clean
+	$(Q)$(MAKE) --no-print-directory -s -C c-tests OUT=$(TARGET)/c-tests clean
 	$(Q)rm -rf .lab/logs .lab/shell

@@ -1,6 +1,6 @@
 #!/bin/bash
 # Runs in a guest: the tests of the plan ($LAB_OUT/.plan), one after another, those marked parallel beside them.
-# Tells the host what happens in $LAB_OUT/.events$LAB_SIDE: "up", "start NAME", "end NAME STATUS SECONDS", "done".
+# Tells the host what happens in $LAB_OUT/.events$LAB_SIDE: "up", "start NAME", "end NAME STATUS SECONDS", "finished".
 
 events=$LAB_OUT/.events$LAB_SIDE
 event() { echo "$*" >>"$events"; }
@@ -57,4 +57,4 @@ while read -r name limit mode script <&3; do
     [ "$mode" = parallel ] || run_test "$name" "$limit" "$script"
 done 3<"$LAB_OUT/.plan"
 wait
-event done
+event finished

@@ -1,0 +1,8 @@
+#!/bin/bash
+# mckey: joins a multicast group, sends and receives.
+# shellcheck source=_twice.sh
+. "$(dirname "$0")/_twice.sh"
+wait_server=3
+server=(mckey -b "$LAB_ADDR" -m 239.1.1.7 -c 1 -C 3)
+client=(mckey -b "$LAB_ADDR" -m 239.1.1.7 -c 1 -C 3 -s)
+twice

@@ -1,0 +1,10 @@
+#!/bin/bash
+# qperf -cm 1: its control connection is TCP, its RDMA connection is made by the CM.
+# shellcheck source=_twice.sh
+. "$(dirname "$0")/_twice.sh"
+wait_server=2
+server=(qperf -lp 7209)
+server_end=kill
+client=(qperf -lp 7209 -ip 7210 -cm 1 -t 1 "$LAB_ADDR" rc_lat)
+tidy() { sed -E "s/= +.*/= SPEED/" | scrub; }
+twice
