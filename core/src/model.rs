@@ -181,6 +181,25 @@ impl Explanation {
         }
     }
 
+    /// "refused by the peer's kernel", "failed in this process".
+    pub fn verdict(&self) -> String {
+        let preposition = match self.verb {
+            "failed" | "timed out" | "blocked" | "delayed" => "in",
+            "still waiting" => "for",
+            _ => "by",
+        };
+        format!("{} {preposition} {}", self.verb, self.who.phrase())
+    }
+
+    /// What to do next as a sentence: a bare command is introduced by "Run:".
+    pub fn next_sentence(next: &str) -> String {
+        if next.starts_with(|c: char| c.is_ascii_lowercase()) {
+            format!("Run: {next}")
+        } else {
+            next.to_string()
+        }
+    }
+
     pub fn with_cause(mut self, cause: impl Into<String>) -> Explanation {
         self.cause = cause.into();
         self

@@ -322,7 +322,7 @@ fn any_call_and_errno_gives_well_formed_words() {
 #[test]
 fn what_no_code_tells() {
     let e = explain::no_answer_yet(Duration::from_secs(5), Transport::Roce);
-    assert!(e.summary.starts_with("no answer for 5 s"));
+    assert!(e.summary.contains("for about 97 s more"));
     assert!(e.cause.contains("Ruled out") && e.cause.ends_with('.'));
     assert_eq!(e.severity, Severity::Warn);
     let blocked = Blocked {
@@ -334,12 +334,22 @@ fn what_no_code_tells() {
     let e = explain::unacked(&blocked, Duration::from_secs(1));
     assert_eq!(
         e.summary,
-        "rdma_destroy_id hangs for 1 s, for 2 events are not acked: REJECTED, DISCONNECTED"
+        "rdma_destroy_id has waited 1 s for the program to ack 2 events: REJECTED, DISCONNECTED"
     );
     assert_eq!(e.who, Who::ThisProcess);
-    assert!(explain::slow_connect(Duration::from_millis(44_800))
-        .summary
-        .contains("45 s"));
+    let of_the_device = Blocked {
+        call: "ibv_destroy_qp",
+        events: &[1],
+        asynchronous: true,
+        count: 1,
+    };
+    let e = explain::unacked(&of_the_device, Duration::from_secs(1));
+    assert!(e.summary.ends_with("to ack 1 event: IBV_EVENT_QP_FATAL"), "{}", e.summary);
+    assert!(e.cause.contains("ibv_ack_async_event"));
+    let slow = |ms| explain::slow_connect(Duration::from_millis(ms)).summary;
+    assert_eq!(slow(4_200), "connected, but slowly");
+    assert!(slow(4_800).ends_with("long enough for 1 repeated connect request"));
+    assert!(slow(44_800).ends_with("for 10 repeated connect requests"));
     assert!(explain::backlog_overflow(4)
         .summary
         .contains("backlog of 4"));

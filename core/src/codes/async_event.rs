@@ -113,7 +113,7 @@ asyncs! {
     12 PKEY_CHANGE Warn Port Network,
         "the P_Key table of a port changed",
         "The subnet manager changed the partitions; queue pairs in a removed partition go silent.",
-        "grep . /sys/class/infiniband/*/ports/*/pkeys/* | grep -v 0x0000";
+        "grep -v 0x0000 /sys/class/infiniband/*/ports/*/pkeys/*";
     13 SM_CHANGE Info Port Network,
         "another subnet manager took over",
         "The subnet manager failed over or was restarted.",
@@ -137,7 +137,7 @@ asyncs! {
     18 GID_CHANGE Info Port ThisKernel,
         "the GID table of a port changed",
         "An IP address or VLAN was added to or removed from the network device; connections on a removed GID break.",
-        "ip addr; grep . /sys/class/infiniband/*/ports/*/gids/* 2>/dev/null | grep -v 0000:0000:0000:0000:0000:0000:0000:0000";
+        "ip addr; grep -v '^0000:0000:0000:0000:0000:0000' /sys/class/infiniband/*/ports/*/gids/*";
     19 WQ_FATAL Error Wq ThisKernel,
         "a work queue failed and is in the error state",
         "The device could not go on with it, for example because its completion queue failed.",

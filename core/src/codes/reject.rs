@@ -91,7 +91,7 @@ rejects! {
     12 INVALID_GID "invalid GID" PeerKernel,
         "the peer's kernel cannot use the GIDs of our request",
         "The GID is not (or no longer) in its table: an address or VLAN changed, the two ends use different RoCE versions, or the P_Key is missing there.",
-        "On both ends: grep . /sys/class/infiniband/*/ports/*/gids/* /sys/class/infiniband/*/ports/*/gid_attrs/types/* 2>/dev/null (or show_gids)";
+        "On both ends: show_gids, or grep -v '^0000:0000:0000:0000:0000:0000' /sys/class/infiniband/*/ports/*/gids/*";
     13 INVALID_LID "invalid LID" PeerKernel,
         "the peer does not accept the LID of the path",
         "The subnet manager gave out new LIDs after this path was resolved.",
@@ -155,7 +155,7 @@ rejects! {
     28 CONSUMER_DEFINED "consumer reject" PeerProgram,
         "the peer's program said no, or ended before it answered",
         "It called rdma_reject, its accept failed, it exited with the request pending, or its listener was closed. The peer's kernel answers the same when somebody listens on that port but on another address, or when its routing does not lead back to our address.",
-        "Read the peer's log at this moment. On the peer: rdma resource show cm_id, and ip route get HERE";
+        "Read the peer's log at this moment. On the peer: rdma resource show cm_id, and ip route get HERE (the address of this host)";
     29 INVALID_RNR_RETRY "invalid RNR retry count" PeerKernel,
         "the peer does not accept the RNR retry count",
         "rnr_retry_count in the request does not suit it (0 to 7; 7 means for ever).",

@@ -87,6 +87,14 @@ pub(super) fn own(
     found(Who::ThisProcess, Severity::Error, summary, cause, next)
 }
 
+/// Calls that make something which an rdma cgroup counts.
+fn makes_object(call: &str) -> bool {
+    call.starts_with("ibv_")
+        || call.starts_with("rdma_create_qp")
+        || call.starts_with("rdma_create_srq")
+        || call == "rdma_create_ep"
+}
+
 /// Calls that wait for something, and on a non-blocking descriptor say EAGAIN.
 fn waits(call: &str) -> bool {
     matches!(
@@ -114,7 +122,7 @@ fn generic(q: &CallQuery) -> Explanation {
             "",
         ),
         // rdmacg_try_charge in kernel/cgroup/rdma.c
-        11 => kernel(
+        11 if makes_object(q.call) => kernel(
             "the limit of an rdma cgroup is reached",
             "The container or service may not have more RDMA handles or objects.",
             "Compare rdma.current with rdma.max in /sys/fs/cgroup, in the group that /proc/PID/cgroup names",

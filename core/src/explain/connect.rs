@@ -105,7 +105,7 @@ fn connect(q: &CallQuery) -> Option<Explanation> {
         99 => kernel(
             "the GID of the source address is gone",
             "The address or VLAN was removed since it was resolved.",
-            "ip addr; grep . /sys/class/infiniband/*/ports/*/gids/* 2>/dev/null",
+            "ip addr; grep -v '^0000:0000:0000:0000:0000:0000' /sys/class/infiniband/*/ports/*/gids/*",
         ),
         _ => return None,
     })
@@ -124,7 +124,7 @@ fn accept(q: &CallQuery) -> Option<Explanation> {
         22 => private_data(q)
             .or_else(|| over_limit(q))
             .unwrap_or_else(|| too_late(q, "accept")),
-        2 | 107 => too_late(q, "accept"),
+        107 => too_late(q, "accept"),
         19 | 5 => kernel(
             "the RDMA device or port is gone",
             "",
@@ -136,17 +136,12 @@ fn accept(q: &CallQuery) -> Option<Explanation> {
 
 fn reject(q: &CallQuery) -> Option<Explanation> {
     match q.errno {
-        22 => Some(private_data(q).unwrap_or_else(|| {
-            let mut e = too_late(q, "reject");
+        22 | 107 => Some(private_data(q).unwrap_or_else(|| {
             // Nobody is hurt: the client is gone, and was to be refused anyway.
+            let mut e = too_late(q, "reject").with_next("Nothing is lost; destroy this id");
             e.severity = Severity::Info;
             e
         })),
-        2 | 107 => {
-            let mut e = too_late(q, "reject");
-            e.severity = Severity::Info;
-            Some(e)
-        }
         _ => None,
     }
 }

@@ -104,7 +104,7 @@ pub fn addr_change() -> Explanation {
         "",
         "the network device below this connection changed its hardware address",
     )
-    .with_cause("Bonding failed over to another port, or the MAC address was set anew. The kernel keeps the connection, but packets may go nowhere.")
+    .with_cause("A bond failed over to another port. The kernel keeps the connection, but packets may go nowhere.")
     .with_next("ip -s link show; cat /proc/net/bonding/*; connect again if traffic stops")
 }
 

@@ -39,6 +39,9 @@ pub fn event(q: &EventQuery) -> Explanation {
 
 /// "UNREACHABLE -110, ETIMEDOUT"; a status of 0 is not shown.
 fn code(event: i32, status: i32) -> String {
+    if ev::by_number(event).is_none() {
+        return format!("event {event}, status {status}");
+    }
     let name = ev::label(event);
     match status {
         0 => name,

@@ -3,7 +3,7 @@
 use super::event::event;
 use super::query::EventQuery;
 use crate::codes::{async_event, errno, event as ev, reject};
-use crate::model::{Explanation, Role, Transport};
+use crate::model::{Explanation, Role, Severity, Transport};
 
 /// One row of the list of all codes.
 #[derive(Debug, Clone, PartialEq, Eq, serde::Serialize)]
@@ -17,41 +17,21 @@ pub struct Row {
     pub summary: String,
 }
 
-/// Ends a piece of text as a sentence does.
-fn sentence(text: &str) -> String {
-    let text = text.trim();
-    match text.chars().last() {
-        None => String::new(),
-        Some('.' | '?' | '!') => text.to_string(),
-        Some(_) => format!("{text}."),
-    }
-}
-
-fn join(parts: &[&str]) -> String {
-    let parts: Vec<String> = parts
-        .iter()
-        .map(|p| sentence(p))
-        .filter(|p| !p.is_empty())
-        .collect();
-    parts.join(" ")
-}
-
+/// Code, finding, verdict, cause and next step. The end is left open, for a command may stand there.
 fn words_of(e: &Explanation) -> String {
-    let next = match e.next.as_str() {
-        "" => String::new(),
-        next => format!("Next: {next}"),
-    };
-    let verdict = if e.severity <= crate::model::Severity::Warn {
-        format!("Who: {}", e.who.phrase())
+    let bad = e.severity <= Severity::Warn;
+    let mut out = if bad {
+        format!("{}: {} ({}).", e.code, e.summary, e.verdict())
     } else {
-        String::new()
+        format!("{}: {}.", e.code, e.summary)
     };
-    join(&[
-        &format!("{}: {}", e.code, e.summary),
-        &verdict,
-        &e.cause,
-        &next,
-    ])
+    for sentence in [e.cause.clone(), Explanation::next_sentence(&e.next)] {
+        if !sentence.is_empty() {
+            out.push(' ');
+            out.push_str(&sentence);
+        }
+    }
+    out
 }
 
 /// An event with its status, as the client side sees it.

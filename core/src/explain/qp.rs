@@ -151,7 +151,7 @@ fn modify_qp(q: &CallQuery) -> Option<Explanation> {
             "",
         ));
     }
-    let next = "rdma link show; ip neigh; ibv_devinfo -v (active_mtu, max_qp_rd_atom); grep . /sys/class/infiniband/*/ports/*/gids/* 2>/dev/null; dmesg";
+    let next = "rdma link show; ip neigh; ibv_devinfo -v (active_mtu, max_qp_rd_atom); grep -v '^0000:0000:0000:0000:0000:0000' /sys/class/infiniband/*/ports/*/gids/*; dmesg";
     let mut e = kernel(
         change,
         modify_cause(q.errno, q.facts.qp_state.map(|(_, to)| to)),

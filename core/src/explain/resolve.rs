@@ -99,7 +99,7 @@ fn route(number: i32, transport: Transport) -> Option<Explanation> {
             Severity::Error,
             "the subnet manager knows no path to that address",
             "The peer's port is not in the fabric, or not in a common partition.",
-            "saquery -p --src-to-dst HERE:PEER; ibstat on both ends; grep . /sys/class/infiniband/*/ports/*/pkeys/*",
+            "saquery --sgid-to-dgid SGID-DGID; ibstat on both ends; grep -v 0x0000 /sys/class/infiniband/*/ports/*/pkeys/*",
         ),
         19 | 22 => kernel(
             "the device or its GID is gone since the address was resolved",
@@ -193,6 +193,6 @@ pub(super) fn addrinfo_error(q: &EventQuery) -> Explanation {
         Severity::Error,
         summary,
         "No such service is registered with the subnet administrator, or it did not answer.",
-        "saquery --list; sminfo",
+        "saquery -S; sminfo",
     )
 }

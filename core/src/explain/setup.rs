@@ -36,7 +36,7 @@ fn create(q: &CallQuery) -> Option<Explanation> {
             "No driver found hardware, or ib_uverbs is not loaded, or the container or network namespace does not see the device.",
             "rdma link show; ls /sys/class/infiniband /dev/infiniband; modprobe ib_uverbs; rdma system show (netns)",
         ),
-        13 => kernel(
+        13 if q.call != "rdma_create_id" => kernel(
             "/dev/infiniband/rdma_cm may not be opened",
             "Its rights do not allow this user, or a device cgroup of the container forbids it.",
             "ls -l /dev/infiniband/rdma_cm; id; check DeviceAllow= or the container's devices",
@@ -77,7 +77,7 @@ fn bind(q: &CallQuery) -> Option<Explanation> {
         ),
         13 => own(
             "ports below 1024 need a right",
-            "The process lacks CAP_NET_BIND_SERVICE.",
+            "The process lacks CAP_NET_BIND_SERVICE. In a forked child the same number says that the channel belongs to its parent.",
             "Use a higher port, or: setcap cap_net_bind_service+ep PROGRAM (then LD_PRELOAD no longer works), or systemd's AmbientCapabilities=",
         ),
         97 => own(

@@ -18,6 +18,13 @@ pub struct Blocked<'a> {
     pub count: usize,
 }
 
+/// How long the IB CM repeats a connect request: measured, the same on RoCE.
+const REQUEST_LIFE: Duration = Duration::from_secs(102);
+
+/// How long it waits for an answer before it repeats one: 4.096 µs << 20, by
+/// CMA_CM_RESPONSE_TIMEOUT in cma.c.
+const REPEAT_AFTER: Duration = Duration::from_micros(4_294_967);
+
 /// A connect that has no answer after `waited`: early warning, long before UNREACHABLE.
 pub fn no_answer_yet(waited: Duration, transport: Transport) -> Explanation {
     Explanation::new(
@@ -25,10 +32,13 @@ pub fn no_answer_yet(waited: Duration, transport: Transport) -> Explanation {
         Severity::Warn,
         "still waiting",
         "NO_ANSWER_YET",
-        format!(
-            "no answer for {}; the kernel goes on trying (about 100 s on InfiniBand and RoCE)",
-            words::duration(waited)
-        ),
+        match REQUEST_LIFE.checked_sub(waited) {
+            Some(left) if transport != Transport::Iwarp && left.as_secs() > 0 => format!(
+                "no answer yet; the kernel goes on trying for about {} more",
+                words::duration(left)
+            ),
+            _ => "no answer yet".to_string(),
+        },
     )
     .with_cause(format!(
         "Ruled out: a port where nobody listens (that is refused at once), and a missing neighbour (the address was resolved). Left: the server's program has not taken the request yet, or {}.",
@@ -44,7 +54,11 @@ pub fn slow_connect(took: Duration) -> Explanation {
         Severity::Warn,
         "delayed",
         "SLOW_CONNECT",
-        format!("connected, but only after {}", words::duration(took)),
+        match took.as_micros() / REPEAT_AFTER.as_micros() {
+            0 => "connected, but slowly".to_string(),
+            1 => "connected, but slowly: long enough for 1 repeated connect request".to_string(),
+            n => format!("connected, but slowly: long enough for {n} repeated connect requests"),
+        },
     )
     .with_cause("Either the server was slow to accept, or connect requests were dropped and repeated (every few seconds): a full listen backlog drops in silence, and so does a lossy network.")
     .with_next("On the server: sysctl net.rdma_ucm.max_backlog, and cmshim's listen.min_backlog; grep . /sys/class/infiniband/*/ports/*/cm_tx_retries/req")
@@ -79,18 +93,14 @@ pub fn unacked(b: &Blocked, waited: Duration) -> Explanation {
         [] => String::new(),
         names => format!(": {}", names.join(", ")),
     };
-    let plural = if b.count == 1 {
-        "event is"
-    } else {
-        "events are"
-    };
+    let plural = if b.count == 1 { "event" } else { "events" };
     Explanation::new(
         Who::ThisProcess,
         Severity::Warn,
         "blocked",
         "UNACKED_EVENTS",
         format!(
-            "{} hangs for {}, for {} {plural} not acked{which}",
+            "{} has waited {} for the program to ack {} {plural}{which}",
             b.call,
             words::duration(waited),
             b.count

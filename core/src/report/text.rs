@@ -1,7 +1,7 @@
 //! The line for people.
 
 use super::{duration, escape, fill, private_data, Report};
-use crate::model::{Role, Transport};
+use crate::model::{Explanation, Role, Transport};
 use std::net::SocketAddr;
 
 /// No line is longer than this, in bytes: it must reach a pipe or a log in one write.
@@ -25,20 +25,9 @@ pub fn text(r: &Report) -> String {
 fn head(out: &mut String, r: &Report) {
     out.push_str(&r.what);
     addresses(out, r);
-    let e = &r.explanation;
-    out.push_str(&format!(" {}{}", e.verb, by(e.verb)));
-    out.push_str(e.who.phrase());
+    out.push_str(&format!(" {}", r.explanation.verdict()));
     if let Some(elapsed) = r.elapsed {
         out.push_str(&format!(" after {}", duration::human(elapsed)));
-    }
-}
-
-/// The word between the verb and who did it.
-fn by(verb: &str) -> &'static str {
-    match verb {
-        "failed" | "timed out" | "blocked" | "delayed" => " in ",
-        "still waiting" => " for ",
-        _ => " by ",
     }
 }
 
@@ -138,13 +127,7 @@ fn tail(out: &mut String, r: &Report) {
         return;
     }
     add_sentence(out, &r.explanation.cause);
-    let next = fill::next(r);
-    // A bare command is introduced; "On the peer: ..." introduces itself.
-    if next.starts_with(|c: char| c.is_ascii_lowercase()) {
-        add_sentence(out, &format!("Run: {next}"));
-    } else {
-        add_sentence(out, &next);
-    }
+    add_sentence(out, &Explanation::next_sentence(&fill::next(r)));
 }
 
 fn add_sentence(out: &mut String, sentence: &str) {
