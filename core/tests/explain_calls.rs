@@ -344,7 +344,11 @@ fn what_no_code_tells() {
         count: 1,
     };
     let e = explain::unacked(&of_the_device, Duration::from_secs(1));
-    assert!(e.summary.ends_with("to ack 1 event: IBV_EVENT_QP_FATAL"), "{}", e.summary);
+    assert!(
+        e.summary.ends_with("to ack 1 event: IBV_EVENT_QP_FATAL"),
+        "{}",
+        e.summary
+    );
     assert!(e.cause.contains("ibv_ack_async_event"));
     let slow = |ms| explain::slow_connect(Duration::from_millis(ms)).summary;
     assert_eq!(slow(4_200), "connected, but slowly");
