@@ -9,12 +9,19 @@ pub struct RdmaEventChannel {
     pub fd: c_int,
 }
 
+/// `union ibv_gid`, which is aligned for its 64-bit members.
+#[repr(C, align(8))]
+#[derive(Clone, Copy)]
+pub struct IbvGid {
+    pub raw: [u8; 16],
+}
+
 /// `struct rdma_ib_addr`.
 #[repr(C)]
 #[derive(Clone, Copy)]
 pub struct RdmaIbAddr {
-    pub sgid: [u8; 16],
-    pub dgid: [u8; 16],
+    pub sgid: IbvGid,
+    pub dgid: IbvGid,
     pub pkey: u16,
 }
 

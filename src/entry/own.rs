@@ -21,7 +21,7 @@ pub enum cmshim_transport {
 
 /// The version of the library, "MAJOR.MINOR.PATCH". Static: never freed. Any thread may call it at
 /// any time.
-#[cfg_attr(not(test), no_mangle)]
+#[no_mangle]
 pub extern "C" fn cmshim_version() -> *const c_char {
     const VERSION: &str = concat!(env!("CARGO_PKG_VERSION"), "\0");
     VERSION.as_ptr().cast()
@@ -31,7 +31,7 @@ pub extern "C" fn cmshim_version() -> *const c_char {
 /// is not disabled for this program, 0 if not (linked but behind librdmacm in the load order,
 /// `disable`, on the `skip` list, or off after an internal error). Any thread may call it; the first
 /// call reads the configuration.
-#[cfg_attr(not(test), no_mangle)]
+#[no_mangle]
 pub extern "C" fn cmshim_active() -> c_int {
     // SAFETY: NUL-terminated name; RTLD_DEFAULT looks where the program's own references look.
     let bound = unsafe { libc::dlsym(libc::RTLD_DEFAULT, c"rdma_connect".as_ptr()) };
@@ -44,12 +44,11 @@ pub extern "C" fn cmshim_active() -> c_int {
 /// `event` is a number of `enum rdma_cm_event_type`, `status` the event's status (a positive reject
 /// reason or a negative errno), `transport` one of `enum cmshim_transport`. Writes at most `size`
 /// bytes to `buffer`, always with a terminating NUL if `size` is not 0, and returns the length of the
-/// whole text without the NUL, as snprintf does: a result of `size` or more was cut. Unknown numbers
-/// are explained as such; there is no error. Any thread may call it.
-///
-/// # Safety
-/// `buffer` is null (then `size` counts as 0) or writable for `size` bytes.
-#[cfg_attr(not(test), no_mangle)]
+/// whole text without the NUL, as snprintf does: a result of `size` or more was cut, at the end of a
+/// UTF-8 character. `buffer` may be NULL to learn the length. Unknown numbers are explained as such;
+/// there is no error. Any thread may call it.
+#[allow(clippy::missing_safety_doc)] // the text above goes into the C header
+#[no_mangle]
 pub unsafe extern "C" fn cmshim_explain(
     event: c_int,
     status: c_int,

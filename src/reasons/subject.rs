@@ -49,7 +49,7 @@ impl Subject {
             // SAFETY: librdmacm sets verbs to a device that it holds open while the id lives.
             device: unsafe { DeviceName::of(cm.verbs) }.map(|d| DeviceName {
                 port: cm.port_num,
-                gid: cm.route.addr.ib.sgid,
+                gid: cm.route.addr.ib.sgid.raw,
                 ..d
             }),
             qp_num: None,

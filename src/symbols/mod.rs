@@ -113,7 +113,14 @@ pub const CALLED_ONLY: &[Symbol] = symbols! {
     }
 };
 
+/// Our own API.
+#[cfg(test)]
+const OWN: &[&str] = &["cmshim_active", "cmshim_explain", "cmshim_version"];
+
 /// The table row of a symbol.
 pub fn find(name: &str) -> Option<&'static Symbol> {
     SYMBOLS.iter().chain(CALLED_ONLY).find(|s| s.name == name)
 }
+
+#[cfg(test)]
+mod tests;

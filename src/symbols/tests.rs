@@ -1,0 +1,92 @@
+//! MATRIX.md comes from the table, and the table agrees with the sources and the tests.
+
+use super::*;
+use std::collections::BTreeSet;
+use std::path::Path;
+
+fn root() -> &'static Path {
+    Path::new(env!("CARGO_MANIFEST_DIR"))
+}
+
+fn matrix() -> String {
+    let mut text = String::from(
+        "# Exported symbols\n\n\
+         Generated from `src/symbols/mod.rs` by `make matrix`; a test fails when the two differ.\n\n\
+         Everything else of librdmacm and libibverbs goes straight to the real library. That is in particular the\n\
+         data path (`ibv_post_send`, `ibv_post_recv`, `ibv_poll_cq`: inline calls through the context, of which no\n\
+         instruction changes), the queries and getters, `rsocket` and its kin (whose inner calls come through here),\n\
+         and the functions of librdmacm 1.4 and later.\n\n\
+         | symbol | real symbol | what the shim does | called by |\n|---|---|---|---|\n",
+    );
+    for s in SYMBOLS {
+        let lib = s.lib.soname().to_string_lossy();
+        let version = s.version.to_string_lossy();
+        text += &format!(
+            "| `{}` | {lib}, {version} | {} | `c-tests/{}` |\n",
+            s.name, s.does, s.test
+        );
+    }
+    text += "\nOur own API, declared in `include/cmshim.h`:\n\n| symbol | called by |\n|---|---|\n";
+    for name in OWN {
+        text += &format!("| `{name}` | `c-tests/behaviour/own_api.c` |\n");
+    }
+    text
+}
+
+#[test]
+fn the_matrix_is_the_table() {
+    let path = root().join("MATRIX.md");
+    if std::env::var_os("UPDATE_MATRIX").is_some() {
+        std::fs::write(&path, matrix()).expect("MATRIX.md can be written");
+    }
+    let committed = std::fs::read_to_string(&path).unwrap_or_default();
+    assert!(
+        committed == matrix(),
+        "MATRIX.md is not what the table says: run `make matrix`"
+    );
+}
+
+#[test]
+fn every_symbol_is_called_by_a_c_program() {
+    for s in SYMBOLS {
+        let path = root().join("c-tests").join(s.test);
+        let text = std::fs::read_to_string(&path).unwrap_or_default();
+        assert!(
+            text.contains(s.name),
+            "{} does not call {}",
+            path.display(),
+            s.name
+        );
+    }
+}
+
+/// All that stands between `start` and the next of `ends` in the sources of the entries.
+fn in_entries(start: &str) -> BTreeSet<String> {
+    let mut found = BTreeSet::new();
+    for file in std::fs::read_dir(root().join("src/entry")).expect("src/entry") {
+        let text = std::fs::read_to_string(file.expect("entry").path()).expect("source");
+        for rest in text.split(start).skip(1) {
+            let name: String = rest
+                .chars()
+                .take_while(|c| c.is_alphanumeric() || *c == '_')
+                .collect();
+            if name.starts_with("rdma_") || name.starts_with("ibv_") {
+                found.insert(name);
+            }
+        }
+    }
+    found
+}
+
+#[test]
+fn table_and_entries_name_the_same_symbols() {
+    let mut entries = in_entries("    fn ");
+    entries.extend(in_entries("extern \"C-unwind\" fn "));
+    let table: BTreeSet<String> = SYMBOLS.iter().map(|s| s.name.to_owned()).collect();
+    assert_eq!(entries, table);
+    assert_eq!(
+        table.len(),
+        SYMBOLS.len(),
+        "a symbol stands in the table twice"
+    );
+}
