@@ -94,6 +94,12 @@ fn an_accept_that_came_too_late() {
         "{}",
         e.summary
     );
+    let inside = Facts {
+        nested: Some(("rdma_init_qp_attr", libc::EINVAL)),
+        ..facts
+    };
+    let e = call_with("rdma_accept", libc::EINVAL, &inside);
+    assert!(e.summary.contains("too late"), "{}", e.summary);
     let e = call("rdma_reject", libc::EINVAL);
     assert_eq!(e.severity, Severity::Info);
 }

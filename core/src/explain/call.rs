@@ -8,7 +8,7 @@ use crate::model::{Explanation, Numbers, Severity, Who};
 /// Explains a failed call of librdmacm or libibverbs.
 pub fn call(q: &CallQuery) -> Explanation {
     if let Some((inner, number)) = q.facts.nested {
-        if inner != q.call {
+        if inner != q.call && !too_late_inside(q, inner, number) {
             return nested(q, inner, number);
         }
     }
@@ -18,6 +18,12 @@ pub fn call(q: &CallQuery) -> Explanation {
     }
     e.numbers.errno = (q.errno > 0).then_some(q.errno);
     e
+}
+
+/// An accept asks the kernel for the attributes of the queue pair first, and that fails when the
+/// client has withdrawn (`cm_init_qp_rtr_attr` in cm.c): the accept's own words fit better.
+fn too_late_inside(q: &CallQuery, inner: &str, number: i32) -> bool {
+    inner == "rdma_init_qp_attr" && number == 22 && q.call.starts_with("rdma_accept")
 }
 
 fn specific(q: &CallQuery) -> Option<Explanation> {

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-/// "850 µs", "1.2 ms", "4.5 s", "102 s": two or three digits that matter.
+/// "850 µs", "1.2 ms", "4.5 s", "102 s", "35 min", "2.5 h": two or three digits that matter.
 pub fn human(d: Duration) -> String {
     let ns = d.as_nanos();
     if ns < 1_000 {
@@ -14,7 +14,13 @@ pub fn human(d: Duration) -> String {
             return scaled(ns, size, unit);
         }
     }
-    scaled(ns, 1_000_000_000, "s")
+    const S: u128 = 1_000_000_000;
+    match ns / S {
+        0..=599 => scaled(ns, S, "s"),
+        600..=7_199 => scaled(ns, 60 * S, "min"),
+        7_200..=172_799 => scaled(ns, 3_600 * S, "h"),
+        _ => scaled(ns, 86_400 * S, "days"),
+    }
 }
 
 /// One digit after the point below ten, none above.

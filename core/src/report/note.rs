@@ -30,7 +30,9 @@ pub fn note_json(now: SystemTime, program: &str, pid: u32, level: &str, message:
         level,
         message,
     };
-    serde_json::to_string(&note).unwrap_or_default()
+    serde_json::to_string(&note)
+        .map(|object| escape::json(&object))
+        .unwrap_or_default()
 }
 
 #[cfg(test)]
