@@ -7,7 +7,7 @@ int main(void)
     struct rdma_event_channel *ch = rdma_create_event_channel();
     struct rdma_cm_id *bare = cm_routed(ch, RDMA_PS_TCP), *request;
     struct rdma_conn_param param = p.param;
-    param.qp_num = 0x711;
+    param.qp_num = 0x4000 + lab_port();
     TRY(rdma_establish(p.client)); /* librdmacm did it, since the id has a QP */
     TRY(rdma_establish(bare));     /* too early */
     TRY(rdma_connect(bare, &param));

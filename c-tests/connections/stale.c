@@ -5,7 +5,7 @@
 
 static struct rdma_event_channel *ch;
 static struct rdma_conn_param param = {.responder_resources = 1, .initiator_depth = 1, .retry_count = 7,
-                                       .rnr_retry_count = 7, .qp_num = 0x4d7};
+                                       .rnr_retry_count = 7};
 
 static struct rdma_cm_id *start(struct sockaddr_in *sa)
 {
@@ -38,6 +38,7 @@ int main(int argc, char **argv)
     if (argc < 4) return 2;
     struct sockaddr_in sa = cm_addr(argv[1], atoi(argv[2]));
     int busy = !strcmp(argv[3], "busy");
+    param.qp_num = 0x4000 + atoi(argv[2]); /* two of these programs may run at once */
     ch = rdma_create_event_channel();
     struct rdma_cm_id *first = start(&sa);
     if (answer(first) == RDMA_CM_EVENT_CONNECT_RESPONSE) TRY(rdma_establish(first));

@@ -1,20 +1,25 @@
 # Runs scenes twice, bare and preloaded, and compares. Sourced by the connections, behaviour and calls tests.
 #
 # A scene is a function scene_NAME that starts its programs with `run WHO command…` (in the foreground) or
-# `back WHO command…` (in the background; wait for a line with `until_says WHO text`, end it with `stop WHO`).
-# `pair NAME` plays it in both ways; then the .out files must be equal (exit status included), and the log of the
-# preloaded run is looked at with `line`, `no_lines` and `at_most`. `finish` gives the exit status of the test.
+# `back WHO command…` (in the background; wait for a line with `until_says WHO text`, for its end with `join WHO`, or
+# end it with `stop WHO`). It has a port of its own: $port, and LAB_PORT for the programs.
+# `pair NAME` plays it in both ways at the same time (`pair_apart NAME`: one after the other); then the .out files
+# must be equal (exit status included), and the log of the preloaded run is looked at with `line`, `no_lines` and
+# `at_most`. `finish` gives the exit status of the test.
 
 : "${LAB_TMP:?}" "${CMSHIM_LIB:?}" "${BIN:?}"
 export LAB_ADDR=${LAB_ADDR:-10.77.0.1}
-faults=0
+port=${FIRST_PORT:-18700}
 scene=
 declare -A pids=()
-
 unset LD_PRELOAD
 trap 'kill $(jobs -p) 2>/dev/null' EXIT
 
-fault() { echo "FAIL $scene: $*"; faults=$((faults + 1)); }
+# Counted in a file: scenes run in subshells.
+fault() {
+    echo "FAIL $scene: $*"
+    echo x >>"$LAB_TMP/faults"
+}
 
 # The environment of a program in this way of running. OWN_PRELOAD: objects that lie beneath in both ways.
 # The tests' own tools (sleep, jq, grep) are never preloaded.
@@ -65,15 +70,38 @@ stop() { # WHO: end the program, not the shell that notes its exit status
     join "$1"
 }
 
-pair() { # NAME [KEY=VALUE of the shim…]
-    scene=$1; shift
-    settings=("$@")
-    for way in bare shim; do "scene_$scene"; done
+play() { # way
+    way=$1
+    [ "$way" = bare ] || port=$((port + 1))
+    export LAB_PORT=$port
+    "scene_$scene"
+}
+
+compare() {
     local bare
     for bare in "$LAB_TMP/$scene".bare.*.out; do
         diff -u "$bare" "${bare/.bare./.shim.}" || fault "output differs: $(basename "$bare")"
     done
+    port=$((port + 2))
     echo "played $scene"
+}
+
+pair() { # NAME [KEY=VALUE of the shim…]
+    scene=$1; shift
+    settings=("$@")
+    local one two
+    (play bare) & one=$!
+    (play shim) & two=$!
+    wait $one $two
+    compare
+}
+
+pair_apart() { # NAME [KEY=VALUE of the shim…]
+    scene=$1; shift
+    settings=("$@")
+    (play bare)
+    (play shim)
+    compare
 }
 
 log_of() { echo "$LAB_TMP/$scene.$1.log"; }
@@ -114,7 +142,7 @@ shown() { # WHO text
 }
 
 finish() {
-    echo "$faults faults"
-    [ "$faults" = 0 ]
-    exit
+    [ -e "$LAB_TMP/faults" ] || exit 0
+    echo "$(wc -l <"$LAB_TMP/faults") faults"
+    exit 1
 }

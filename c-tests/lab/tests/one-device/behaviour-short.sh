@@ -1,8 +1,8 @@
 #!/bin/bash
 # Two hundred short processes in a row: each comes, fails and goes as it does bare.
 # limit: 240
+FIRST_PORT=18660
 . "$(dirname "$0")/../../../include/pair.sh"
-export LAB_PORT=18660
 scene_short() { run all bash -c 'for i in $(seq 200); do "$0"; echo "status $?"; done | sort | uniq -c' "$BIN/behaviour/refused"; }
 pair short
 shown all '200 client: RDMA_CM_EVENT_REJECTED 8'

@@ -1,9 +1,9 @@
 #!/bin/bash
 # Programs that do unusual, legal things behave the same bare and preloaded.
 # limit: 240
+FIRST_PORT=18400
 . "$(dirname "$0")/../../../include/pair.sh"
 beh=$BIN/behaviour
-export LAB_PORT=18610
 
 # One program, one scene.
 alike() { # NAME command…

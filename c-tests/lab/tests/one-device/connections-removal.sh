@@ -1,5 +1,6 @@
 #!/bin/bash
 # The device goes away under a connection: an own second device, so that the one of the other tests stays.
+FIRST_PORT=18800
 . "$(dirname "$0")/../../../include/pair.sh"
 
 scene_removal() {
@@ -8,13 +9,13 @@ scene_removal() {
     ip link set rm0 up
     ip link set rm1 up
     rdma link add rxe_rm type rxe netdev rm0
-    LAB_ADDR=10.79.0.1 LAB_PORT=18800 back program "$BIN/connections/removal"
+    LAB_ADDR=10.79.0.1 back program "$BIN/connections/removal"
     until_says program 'connected on rxe_rm'
     rdma link delete rxe_rm
     join program
     ip link delete rm0
 }
-pair removal
+pair_apart removal
 shown program 'connected on rxe_rm'
 shown program 'DEVICE_REMOVAL'
 line program this-kernel device 'DEVICE_REMOVAL'

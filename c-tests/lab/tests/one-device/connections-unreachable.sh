@@ -2,6 +2,7 @@
 # Peers that never answer: UNREACHABLE -110 after 102 s, the early warning long before.
 # limit: 200
 # parallel
+FIRST_PORT=18810
 . "$(dirname "$0")/../../../include/pair.sh"
 conn=$BIN/connections
 
@@ -16,7 +17,6 @@ rdma link add rxe_mu type rxe netdev mu0
 
 # All waits run at the same time, in both ways: each has its own port and its own files.
 settings=(CMSHIM_REASONS_EARLY_WARNING_MS=2000 CMSHIM_LISTEN_MIN_BACKLOG=0)
-port=18810
 for way in bare shim; do
     scene=no_responder
     back client "$conn/client" 10.78.0.2 18809
