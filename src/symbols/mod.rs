@@ -82,11 +82,13 @@ pub const SYMBOLS: &[Symbol] = symbols! {
     Rdmacm c"RDMACM_1.3" {
         rdma_reject_ece: "says that this process refused, and whom", "calls/rdma_reject_ece.c";
     }
+    Ibverbs c"IBVERBS_1.0" {
+        ibv_create_comp_channel: "names a descriptor limit", "calls/ibv_create_comp_channel.c";
+    }
     Ibverbs c"IBVERBS_1.1" {
         ibv_open_device: "names a missing device node or permission", "calls/ibv_open_device.c";
         ibv_alloc_pd: "names a failure", "calls/ibv_alloc_pd.c";
         ibv_create_cq: "names the limit that failed", "calls/ibv_create_cq.c";
-        ibv_create_comp_channel: "names a descriptor limit", "calls/ibv_create_comp_channel.c";
         ibv_create_srq: "names the limit that failed", "calls/ibv_create_srq.c";
         ibv_create_qp: "names the limit that failed", "calls/ibv_create_qp.c";
         ibv_modify_qp: "keeps the errno that rdma_connect and rdma_accept lose", "calls/ibv_modify_qp.c";

@@ -90,3 +90,26 @@ fn table_and_entries_name_the_same_symbols() {
         "a symbol stands in the table twice"
     );
 }
+
+/// A wrong version is met only when a program opened the library with RTLD_LOCAL: no other look-up
+/// depends on it. Symbols that the installed library does not have at all are passed over.
+#[test]
+fn each_version_is_the_one_of_the_installed_library() {
+    for s in SYMBOLS {
+        let name = std::ffi::CString::new(s.name).expect("no NUL in a name");
+        // SAFETY: all strings are NUL-terminated and live across the calls; the handle stays open.
+        let (any, versioned) = unsafe {
+            let handle = libc::dlopen(s.lib.soname().as_ptr(), libc::RTLD_LAZY);
+            assert!(!handle.is_null(), "{:?} is not installed", s.lib.soname());
+            (
+                libc::dlsym(handle, name.as_ptr()),
+                libc::dlvsym(handle, name.as_ptr(), s.version.as_ptr()),
+            )
+        };
+        assert_eq!(
+            any, versioned,
+            "{} is not of version {:?}",
+            s.name, s.version
+        );
+    }
+}
