@@ -63,6 +63,11 @@ done
 cmp "$LAB_TMP/bare.data" "$LAB_TMP/shim.data" || fault "the program's data file got something"
 
 # No thread can be started; at every limit of descriptors the program gets as far as it does bare.
+# Log files that another user can open again: in the guest, new files on the host's file system belong to root.
+open_log() { : >"$LAB_TMP/$1.program.log"; chmod 666 "$LAB_TMP/$1.program.log"; }
+open_log no_threads
+open_log memlock
+
 scene_no_threads() { run program "$beh/refused" nobody threads 1; }
 pair no_threads
 shown program 'REJECTED 8'
