@@ -21,7 +21,9 @@ fault() {
     echo x >>"$LAB_TMP/faults"
 }
 
-# The environment of a program in this way of running. OWN_PRELOAD: objects that lie beneath in both ways.
+out_of() { echo "$LAB_TMP/$scene.$way.$1.out"; }
+
+# One program in its environment. OWN_PRELOAD: objects that lie beneath in both ways.
 # The tests' own tools (sleep, jq, grep) are never preloaded.
 # No `env`: in an emulated guest every further exec costs 0.1 s.
 dressed() { # WHO command…
@@ -33,23 +35,17 @@ dressed() { # WHO command…
         elif [ -n "${OWN_PRELOAD:-}" ]; then
             export LD_PRELOAD="$OWN_PRELOAD"
         fi
-        exec "$@"
+        exec "$@" >"$(out_of "$who")" 2>&1 </dev/null
     )
+    echo "exit status $?" >>"$(out_of "$who")"
 }
 
-out_of() { echo "$LAB_TMP/$scene.$way.$1.out"; }
-
-run() { # WHO command…
-    local who=$1
-    # The outer redirection takes what bash itself says about a program that died.
-    { dressed "$@" >"$(out_of "$who")" 2>&1 </dev/null; echo "exit status $?" >>"$(out_of "$who")"; } 2>/dev/null
-}
+# bash itself says which of its children died, with their numbers: not into the outputs.
+run() { dressed "$@" 2>/dev/null; } # WHO command…
 
 back() { # WHO command…
-    local who=$1
-    # A shell that waits for the program (its only child) and notes its exit status.
-    { dressed "$@" >"$(out_of "$who")" 2>&1; echo "exit status $?" >>"$(out_of "$who")"; } 2>/dev/null </dev/null &
-    pids[$who]=$!
+    dressed "$@" 2>/dev/null &
+    pids[$1]=$!
 }
 
 until_says() { # WHO text
