@@ -138,7 +138,7 @@ shown() { # WHO text
 }
 
 finish() {
-    [ -e "$LAB_TMP/faults" ] || exit 0
+    [ -e "$LAB_TMP/faults" ] || { echo "no faults"; exit 0; }
     echo "$(wc -l <"$LAB_TMP/faults") faults"
     exit 1
 }
