@@ -9,7 +9,7 @@ barrier_of() {
     : >"$dir/$2.$LAB_SIDE"
     for ((i = 0; i < limit * 5; i++)); do
         [ -e "$dir/$2.$other" ] && return 0
-        sleep 0.2
+        read -rt 0.2 <> <(:) # sleep, without starting a program
     done
     return 1
 }

@@ -6,6 +6,7 @@
 #   start bare|preloaded CMD...   the same in the background; $! is the program itself
 #   finish PID [SECONDS]    wait for a background program and give its exit status (124: still running)
 #   wait_listen PORT [SECONDS]    wait until somebody listens on this RDMA CM port; fails the test otherwise
+#   nap SECONDS             sleep that costs no program start
 #   need CMD...             skip the test when a program is missing
 #   skip REASON, fail MSG   end the test
 #   expect FILE REGEX       the file has a line that matches (grep -E); expect_no FILE REGEX: it has none
@@ -56,6 +57,9 @@ bare() { "$@"; }
 
 preloaded() { LD_PRELOAD=$CMSHIM_LIB "$@"; }
 
+# sleep, without starting a program: nothing ever comes out of that pipe
+nap() { read -rt "$1" <> <(:); }
+
 start() {
     local how=$1
     shift
@@ -70,7 +74,7 @@ finish() {
     local pid=$1 limit=${2:-30} i
     for ((i = 0; i < limit * 10; i++)); do
         kill -0 "$pid" 2>/dev/null || break
-        sleep 0.1
+        nap 0.1
     done
     if kill -0 "$pid" 2>/dev/null; then
         kill -KILL "$pid"
@@ -84,7 +88,7 @@ wait_listen() {
     local port=$1 limit=${2:-20} i
     for ((i = 0; i < limit * 5; i++)); do
         rdma resource show cm_id 2>/dev/null | grep -qE "state LISTEN .*src-addr [^ ]*:$port( |\$)" && return 0
-        sleep 0.2
+        nap 0.2
     done
     rdma resource show cm_id
     fail "nobody listens on port $port after $limit s"

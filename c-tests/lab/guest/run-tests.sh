@@ -34,11 +34,23 @@ run_test() { # NAME LIMIT SCRIPT
     pkill -KILL -s "$session"
     dmesg_since "$since" >"$dir/dmesg"
     grep -qE 'BUG:|Oops|Call Trace' "$dir/dmesg" && echo "lab: the kernel complained during this test, see dmesg" >>"$dir/out"
-    [ "$status" = 124 ] || [ "$status" = 137 ] && echo "lab: ended after its time limit of $limit s" >>"$dir/out"
+    case $status in 124 | 137) tell_timeout "$limit" >>"$dir/out" ;; esac
     case $status in
         0 | 77) grep -qE 'BUG:|Oops|Call Trace' "$dir/dmesg" || rm -f "$dir/dmesg"; rmdir "$dir/tmp" 2>/dev/null ;;
     esac
     event end "$name" "$status" "$(seconds_since "$begin")"
+}
+
+# What a test that ran out of time left behind is mostly what its programs said last.
+tell_timeout() { # LIMIT
+    local file
+    for file in "$LAB_TMP"/*; do
+        [ -f "$file" ] && [ -s "$file" ] || continue
+        echo "--- the end of ${file##*/}:"
+        tail -n 3 "$file"
+        echo
+    done
+    echo "lab: ended after its time limit of $1 s"
 }
 
 seconds_since() { # NANOSECONDS

@@ -1,6 +1,7 @@
 # shellcheck shell=bash
 # Runs one unmodified program bare and preloaded and compares all that it says. Sourced by the tests beside it, which set
-#   server=(...)  client=(...)    the two commands; server may be empty
+#   server=(...)  client=(...)    the two commands; server may be empty. Or, where the second run cannot have the ports of
+#                                 the first one, a function "commands RUN" that sets them (RUN is 0, then 1)
 #   port=N                        the port to wait for before the client starts, "" for none
 #   server_end=exit|kill          does the server end by itself (default) or must it be ended?
 #   tidy() { ... }                what to take out of the output before comparing (default: scrub)
@@ -10,12 +11,15 @@
 server=() client=() port='' server_end=exit wait_server=1
 tidy() { scrub; }
 
-run_once() { # bare|preloaded
+commands() { :; }
+
+run_once() { # bare|preloaded RUN
+    commands "$2"
     local how=$1 out=$LAB_TMP/$1 pid=''
     if [ "${#server[@]}" -gt 0 ]; then
         start "$how" "${server[@]}" >"$out.server.out" 2>"$out.server.err"
         pid=$!
-        if [ -n "$port" ]; then wait_listen "$port"; else sleep "$wait_server"; fi
+        if [ -n "$port" ]; then wait_listen "$port"; else nap "$wait_server"; fi
     fi
     start "$how" "${client[@]}" >"$out.client.out" 2>"$out.client.err"
     finish $! 40
@@ -38,12 +42,12 @@ compare() { # PART
 # usage: twice [STATUS_OF_BARE_CLIENT]
 twice() {
     local part
-    run_once bare
+    run_once bare 0
     [ "$(<"$LAB_TMP/bare.client.status")" = "${1:-0}" ] || {
-        tail -n 20 "$LAB_TMP"/bare.*
+        tail -n 5 "$LAB_TMP"/bare.*
         fail "the bare client does not work here: exit status $(<"$LAB_TMP/bare.client.status")"
     }
-    run_once preloaded
+    run_once preloaded 1
     for part in client.status client.err client.out server.status server.err server.out; do
         [ ! -e "$LAB_TMP/bare.$part" ] || compare "$part"
     done

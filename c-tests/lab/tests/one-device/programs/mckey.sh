@@ -1,5 +1,6 @@
 #!/bin/bash
 # mckey: joins a multicast group, sends and receives.
+# limit: 150
 # shellcheck source=_twice.sh
 . "$(dirname "$0")/_twice.sh"
 wait_server=3

@@ -1,5 +1,6 @@
 #!/bin/bash
 # rdma_xserver and rdma_xclient.
+# limit: 150
 # shellcheck source=_twice.sh
 . "$(dirname "$0")/_twice.sh"
 port=7203

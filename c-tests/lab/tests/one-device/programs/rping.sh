@@ -1,5 +1,6 @@
 #!/bin/bash
 # rping: RDMA ping-pong, the first program that everybody tries.
+# limit: 150
 # shellcheck source=_twice.sh
 . "$(dirname "$0")/_twice.sh"
 port=7174

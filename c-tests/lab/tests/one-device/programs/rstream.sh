@@ -1,5 +1,6 @@
 #!/bin/bash
 # rstream: rsockets, which use librdmacm inside librdmacm.
+# limit: 150
 # shellcheck source=_twice.sh
 . "$(dirname "$0")/_twice.sh"
 port=7204

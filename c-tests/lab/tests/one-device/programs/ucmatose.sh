@@ -1,5 +1,6 @@
 #!/bin/bash
 # ucmatose: several connections from one channel.
+# limit: 150
 # shellcheck source=_twice.sh
 . "$(dirname "$0")/_twice.sh"
 port=7201

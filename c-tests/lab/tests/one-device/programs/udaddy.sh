@@ -1,5 +1,6 @@
 #!/bin/bash
 # udaddy: unreliable datagrams, addresses resolved by the CM.
+# limit: 150
 # shellcheck source=_twice.sh
 . "$(dirname "$0")/_twice.sh"
 port=7174

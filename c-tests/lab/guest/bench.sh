@@ -1,0 +1,49 @@
+# shellcheck shell=bash
+# The benchmark, inside the guest: bare and preloaded in turn, medians over the rounds. Sourced with guest/lib.sh.
+# Only the ratios say something: an emulated guest is slow, and a round is compared with its neighbour.
+
+rounds=${BENCH_ROUNDS:-5} cycles=${BENCH_CYCLES:-100} starts=${BENCH_STARTS:-200} port=7800
+
+churn() { # SERVER CLIENT   (each bare or preloaded)
+    local server
+    port=$((port + 1))
+    start "$1" "$BIN/bench/churn" server "$LAB_ADDR" "$port" "$cycles" >/dev/null
+    server=$!
+    wait_listen "$port"
+    "$2" "$BIN/bench/churn" client "$LAB_ADDR" "$port" "$cycles" || fail "churn does not run $2"
+    finish "$server" || fail "churn's server does not run $1"
+}
+
+startup() { # bare|preloaded PROGRAM ARGS...
+    local how=$1 library=()
+    shift
+    [ "$how" = bare ] || library=(-p "$CMSHIM_LIB")
+    "$BIN/bench/starts" "$starts" "${library[@]}" "$@" || fail "$1 does not start $how"
+}
+
+# One round of each kind, then the next: a slow minute of the machine hits all alike.
+rounds_of() { # NAME BARE_COMMAND PRELOADED_COMMAND   (commands without quoting inside)
+    local name=$1 bare_command=$2 preloaded_command=$3 i
+    : >"$LAB_TMP/$name.bare"
+    : >"$LAB_TMP/$name.preloaded"
+    for ((i = 1; i <= rounds; i++)); do
+        $bare_command >>"$LAB_TMP/$name.bare" || exit 1
+        $preloaded_command >>"$LAB_TMP/$name.preloaded" || exit 1
+    done
+    report "$name"
+}
+
+median() { sort -n "$1" | awk '{ v[NR] = $1 } END { print v[int((NR + 1) / 2)] }'; }
+
+report() { # NAME
+    local name=$1
+    awk -v name="${name//_/ }" -v bare="$(median "$LAB_TMP/$name.bare")" -v preloaded="$(median "$LAB_TMP/$name.preloaded")" \
+        'BEGIN { printf "%-34s %10.0f us %10.0f us   ratio %.3f\n", name, bare, preloaded, preloaded / bare }'
+}
+
+echo "median of $rounds rounds; churn: $cycles connections a round, start-up: $starts starts a round"
+printf '%-34s %13s %13s\n' '' bare preloaded
+rounds_of churn_both_sides "churn bare bare" "churn preloaded preloaded"
+rounds_of churn_client_only "churn bare bare" "churn bare preloaded"
+rounds_of start-up_of_true "startup bare true" "startup preloaded true"
+rounds_of start-up_of_rping "startup bare rping -?" "startup preloaded rping -?"

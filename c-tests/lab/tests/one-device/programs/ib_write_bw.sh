@@ -1,0 +1,11 @@
+#!/bin/bash
+# ib_write_bw -R: RDMA writes.
+# limit: 150
+# shellcheck source=_twice.sh
+. "$(dirname "$0")/_twice.sh"
+# -F: go on when it cannot measure the clock of an emulated CPU ("Correlation coefficient")
+port=7208
+server=(ib_write_bw -R -F -p "$port" -n 20 -s 4096)
+client=(ib_write_bw -R -F -p "$port" -n 20 -s 4096 "$LAB_ADDR")
+tidy() { sed -E "/^Correlation coefficient/d; s/^( 4096 +20 ).*/\1 NUMBERS/" | scrub; }
+twice
