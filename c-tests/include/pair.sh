@@ -138,6 +138,8 @@ shown() { # WHO text
 }
 
 finish() {
+    scene=all
+    cat "$LAB_TMP"/*.log 2>/dev/null | grep -v '^cmshim\[' | jq -es 'all(type == "object")' >/dev/null || fault "a line is no JSON object"
     [ -e "$LAB_TMP/faults" ] || { echo "no faults"; exit 0; }
     echo "$(wc -l <"$LAB_TMP/faults") faults"
     exit 1
