@@ -27,8 +27,8 @@ out_of() { echo "$LAB_TMP/$scene.$way.$1.out"; }
 # The tests' own tools (sleep, jq, grep) are never preloaded.
 # No `env`: in an emulated guest every further exec costs 0.1 s.
 dressed() { # WHO command…
+    local who=$1; shift
     (
-        who=$1; shift
         if [ "$way" = shim ]; then
             export CMSHIM_LOG_FORMAT=json CMSHIM_LOG_FILE="$LAB_TMP/$scene.$who.log" "${settings[@]}"
             export LD_PRELOAD="$CMSHIM_LIB${OWN_PRELOAD:+ $OWN_PRELOAD}"

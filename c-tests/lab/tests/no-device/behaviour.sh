@@ -1,5 +1,6 @@
 #!/bin/bash
 # A machine without RDMA: programs fail as they do bare, and the line says why. The library's own calls work here too.
+# limit: 120
 . "$(dirname "$0")/../../../include/pair.sh"
 
 scene_refused() { run program "$BIN/behaviour/refused"; }

@@ -1,6 +1,6 @@
 #!/bin/bash
 # Settings, good and bad, and surroundings that give the shim little room: the program always does what it does bare.
-# limit: 150
+# limit: 300
 FIRST_PORT=18500
 . "$(dirname "$0")/../../../include/pair.sh"
 beh=$BIN/behaviour

@@ -1,6 +1,6 @@
 #!/bin/bash
 # Programs that do unusual, legal things behave the same bare and preloaded.
-# limit: 240
+# limit: 300
 FIRST_PORT=18400
 . "$(dirname "$0")/../../../include/pair.sh"
 beh=$BIN/behaviour

@@ -1,6 +1,6 @@
 #!/bin/bash
 # Five hundred refused connects: a handful of lines that account for all of them, and not much slower than bare.
-# limit: 200
+# limit: 300
 FIRST_PORT=18780
 . "$(dirname "$0")/../../../include/pair.sh"
 

@@ -1,5 +1,6 @@
 #!/bin/bash
 # The device goes away under a connection: an own second device, so that the one of the other tests stays.
+# limit: 120
 FIRST_PORT=18800
 . "$(dirname "$0")/../../../include/pair.sh"
 

@@ -1,7 +1,7 @@
 #!/bin/bash
 # Sixty clients at once against a server that asked for a backlog of 4: the kernel drops requests silently.
 # With listen.min_backlog the small backlog is raised and all are connected at once.
-# limit: 200
+# limit: 300
 FIRST_PORT=18850
 . "$(dirname "$0")/../../../include/pair.sh"
 conn=$BIN/connections

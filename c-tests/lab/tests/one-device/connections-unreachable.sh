@@ -1,6 +1,6 @@
 #!/bin/bash
 # Peers that never answer: UNREACHABLE -110 after 102 s, the early warning long before.
-# limit: 200
+# limit: 300
 # parallel
 FIRST_PORT=18810
 . "$(dirname "$0")/../../../include/pair.sh"

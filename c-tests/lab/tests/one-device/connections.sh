@@ -1,7 +1,7 @@
 #!/bin/bash
 # Connections that fail at once: what the program sees is the same bare and preloaded, and each side's line names
 # who refused, at which stage and with which code.
-# limit: 150
+# limit: 300
 FIRST_PORT=18700
 . "$(dirname "$0")/../../../include/pair.sh"
 conn=$BIN/connections
