@@ -12,11 +12,14 @@ endif
 export PATH := $(CURDIR)/.lab/cargo/bin:$(PATH)
 
 CARGO ?= cargo
+PREFIX ?= /usr/local
+LIBDIR ?= $(PREFIX)/lib
+INCLUDEDIR ?= $(PREFIX)/include
 TARGET := $(abspath $(or $(CARGO_TARGET_DIR),target))
 CARGO_QUIET := $(if $(filter 1,$(V)),,--quiet)
 
 .DEFAULT_GOAL := build
-.PHONY: help setup build c-tests lab lab-shell test bench demo clean
+.PHONY: help setup build install header matrix check c-tests lab lab-shell test bench demo clean
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /\1\t/' | awk -F'\t' '{ printf "  make %-10s %s\n", $$1, $$2 }'
@@ -26,6 +29,18 @@ setup: ## install what build, lab and tests need (apt, pip into .venv, a kernel 
 
 build: ## build the library and the program: target/release/libcmshim.so and cmshim
 	$(Q)$(CARGO) build --release --workspace $(CARGO_QUIET)
+
+install: ## install what is built: PREFIX=/usr/local, DESTDIR=, LIBDIR=PREFIX/lib, INCLUDEDIR=PREFIX/include
+	$(Q)PREFIX='$(PREFIX)' DESTDIR='$(DESTDIR)' LIBDIR='$(LIBDIR)' INCLUDEDIR='$(INCLUDEDIR)' TARGET='$(TARGET)' tools/install
+
+header: setup ## make include/cmshim.h anew from the code
+	$(Q)cbindgen --quiet --config cbindgen.toml --crate cmshim --output include/cmshim.h .
+
+matrix: ## make MATRIX.md anew from the code
+	$(Q)UPDATE_MATRIX=1 $(CARGO) test $(CARGO_QUIET) -p cmshim the_matrix_is_the_table
+
+check: build ## check symbols, needed libraries, size, header, pkg-config file and install
+	$(Q)TARGET='$(TARGET)' tools/check
 
 c-tests: ## build the C programs of the tests
 	$(Q)$(MAKE) --no-print-directory -s -C c-tests OUT=$(TARGET)/c-tests

@@ -61,11 +61,15 @@ fn behind_us(name: &CStr, version: &CStr) -> Option<usize> {
     }
 }
 
+/// Does the address lie in this object? (Told by the object: the address of an exported function of
+/// ours may be that of another object which comes first.)
+pub fn is_ours(address: *mut c_void) -> bool {
+    object_of(address as usize) == object_of(is_ours as *const c_void as usize)
+}
+
 /// An address in this object is refused: calling it would never end.
 fn not_ours(address: *mut c_void) -> Option<usize> {
-    let address = address as usize;
-    let ours = object_of(not_ours as *const c_void as usize);
-    (address != 0 && object_of(address) != ours).then_some(address)
+    (!address.is_null() && !is_ours(address)).then_some(address as usize)
 }
 
 /// Load address of the object that holds `address`.

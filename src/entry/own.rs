@@ -1,9 +1,10 @@
 //! Our own API, as in `include/cmshim.h`.
 
 use crate::boundary::{guard, shim};
+use crate::real;
 use cmshim_core::explain;
 use cmshim_core::model::Transport;
-use libc::{c_char, c_int, c_void, size_t};
+use libc::{c_char, c_int, size_t};
 
 /// What carries a connection: it decides how a status number is read.
 #[repr(C)]
@@ -35,8 +36,7 @@ pub extern "C" fn cmshim_version() -> *const c_char {
 pub extern "C" fn cmshim_active() -> c_int {
     // SAFETY: NUL-terminated name; RTLD_DEFAULT looks where the program's own references look.
     let bound = unsafe { libc::dlsym(libc::RTLD_DEFAULT, c"rdma_connect".as_ptr()) };
-    let ours = super::connect::rdma_connect as *const c_void;
-    c_int::from(std::ptr::eq(bound, ours) && shim::get().is_some())
+    c_int::from(real::is_ours(bound) && shim::get().is_some())
 }
 
 /// Explains an RDMA CM event in plain words: who ended it, why, and what to do.

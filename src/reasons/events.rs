@@ -110,9 +110,8 @@ unsafe fn tell(shim: &Shim, e: &RdmaCmEvent, before: &IdRecord) {
     }
     let what = explain::what_of_event(e.event, before.role);
     let stage = explain::stage_of_event(e.event, before.role);
-    let private_data = (e.event == ev::REJECTED)
-        .then(|| unsafe { private_data(e) })
-        .flatten();
+    // SAFETY: the event is whole and not acked.
+    let private_data = unsafe { private_data(e) }.filter(|_| e.event == ev::REJECTED);
     emit::line(
         shim,
         explanation,

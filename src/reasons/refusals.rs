@@ -38,15 +38,16 @@ pub unsafe fn ended(
     if !emit::wanted(shim, Severity::Warn) {
         return;
     }
-    let private_data = (!private_data.is_null() && length > 0)
+    let given = !private_data.is_null() && length > 0;
+    let private_data = given.then(|| {
         // SAFETY: as promised by the caller.
-        .then(|| {
-            unsafe { std::slice::from_raw_parts(private_data.cast::<u8>(), length.into()) }.to_vec()
-        });
+        unsafe { std::slice::from_raw_parts(private_data.cast::<u8>(), length.into()) }.to_vec()
+    });
     // SAFETY: as promised by the caller.
+    let subject = unsafe { Subject::of(id) };
     let subject = Subject {
         qp_num: record.qp_num,
-        ..unsafe { Subject::of(id) }
+        ..subject
     };
     let (code, summary) = match ended.name {
         "rdma_reject_ece" => (

@@ -61,8 +61,8 @@ impl Subject {
     /// # Safety
     /// `context` is null or an open device context.
     pub unsafe fn of_context(context: *const IbvContext) -> Subject {
-        // SAFETY: see above.
         Subject {
+            // SAFETY: see above.
             device: unsafe { DeviceName::of(context) },
             ..Subject::default()
         }

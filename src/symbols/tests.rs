@@ -28,7 +28,7 @@ fn matrix() -> String {
     }
     text += "\nOur own API, declared in `include/cmshim.h`:\n\n| symbol | called by |\n|---|---|\n";
     for name in OWN {
-        text += &format!("| `{name}` | `c-tests/behaviour/own_api.c` |\n");
+        text += &format!("| `{name}` | `tools/own_api.c` |\n");
     }
     text
 }
