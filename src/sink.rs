@@ -25,11 +25,22 @@ struct Sink {
 pub fn install(shim: &Shim) {
     let sink = Box::leak(Box::new(Sink {
         program: shim.program.clone(),
-        settings: shim.config.log.clone(),
+        settings: config::Log {
+            file: shim.config.log.file.clone().map(from_here),
+            ..shim.config.log.clone()
+        },
         lost: AtomicU64::new(0),
     }));
     if log::set_logger(sink).is_ok() {
         log::set_max_level(filter(shim.config.log.level));
+    }
+}
+
+/// A relative name counts from the directory of the first call, wherever the program goes later.
+fn from_here(file: String) -> String {
+    match std::env::current_dir() {
+        Ok(dir) if !file.starts_with('/') => dir.join(&file).to_string_lossy().into_owned(),
+        _ => file,
     }
 }
 

@@ -6,7 +6,7 @@ pub mod thread;
 
 use guard::{errno, set_errno};
 use shim::Shim;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::Mutex;
 
 /// A value that a C function returns, and how it says "failed".
 pub trait Returned: Copy {
@@ -117,7 +117,12 @@ fn guarded<T>(shim: &'static Shim, work: impl FnOnce() -> T) -> Option<T> {
     if !shim.on() {
         return None;
     }
-    let result = guard::run(work);
+    let result = guard::run(|| {
+        // Debug builds only: what tools/check shows a panic with.
+        #[cfg(debug_assertions)]
+        assert!(std::env::var_os("CMSHIM_TEST_PANIC").is_none(), "asked for");
+        work()
+    });
     if result.is_none() {
         shim.broke();
     }
@@ -126,13 +131,18 @@ fn guarded<T>(shim: &'static Shim, work: impl FnOnce() -> T) -> Option<T> {
 
 /// A symbol that no library has: one line, and the failure value that the caller returns.
 pub fn missing<R>(name: &'static str, failure: R) -> R {
-    static TOLD: AtomicBool = AtomicBool::new(false);
-    if !TOLD.swap(true, Ordering::Relaxed) {
-        if let Some(shim) = shim::get() {
-            guarded(shim, || {
+    static TOLD: Mutex<Vec<&str>> = Mutex::new(Vec::new());
+    if let Some(shim) = shim::get().filter(|_| !guard::inside()) {
+        guarded(shim, || {
+            // Not waited for: in a forked child it may be held for ever.
+            let Ok(mut told) = TOLD.try_lock() else {
+                return;
+            };
+            if !told.contains(&name) {
+                told.push(name);
                 log::warn!("{name} is not in the installed library (an older rdma-core?): the call fails with ENOSYS");
-            });
-        }
+            }
+        });
     }
     set_errno(libc::ENOSYS);
     failure

@@ -13,7 +13,11 @@ use cmshim_core::model::{Role, Stage};
 ///
 /// # Safety
 /// `context` is open and `event` was filled by a successful ibv_get_async_event.
-pub unsafe fn handed_over(shim: &Shim, context: *const IbvContext, event: *const IbvAsyncEvent) {
+pub unsafe fn handed_over(
+    shim: &'static Shim,
+    context: *const IbvContext,
+    event: *const IbvAsyncEvent,
+) {
     // SAFETY: as promised by the caller.
     let Some(e) = (unsafe { event.as_ref() }) else {
         return;

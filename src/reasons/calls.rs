@@ -30,19 +30,7 @@ pub unsafe fn ended_on_id(
         ..Facts::default()
     };
     add(&mut facts, &record, &mut subject);
-    let elapsed = match record.role {
-        Role::Server => Some(record.since.elapsed()),
-        _ => None,
-    };
-    tell(
-        shim,
-        ended.name,
-        errno,
-        facts,
-        &subject,
-        record.role,
-        elapsed,
-    );
+    tell(shim, ended.name, errno, facts, &subject, record.role);
 }
 
 /// Deals with the end of a call that has no id.
@@ -55,7 +43,7 @@ pub fn ended(
     let Some(errno) = pending(ended) else { return };
     let mut facts = Facts::default();
     add(&mut facts);
-    tell(shim, ended.name, errno, facts, &subject(), Role::None, None);
+    tell(shim, ended.name, errno, facts, &subject(), Role::None);
 }
 
 /// The errno if a line is to be written now.
@@ -79,7 +67,6 @@ fn tell(
     mut facts: Facts,
     subject: &Subject,
     role: Role,
-    elapsed: Option<Duration>,
 ) {
     facts.nested = thread::inner()
         .filter(|i| i.call != call)
@@ -102,7 +89,8 @@ fn tell(
             stage,
             role,
             subject,
-            elapsed,
+            // The words of a late accept or reject say how long the peer waited.
+            elapsed: None,
             private_data: None,
             details: Vec::new(),
         },

@@ -3,6 +3,7 @@
 use super::state::State;
 use super::subject::Subject;
 use crate::boundary::{shim::Shim, thread};
+use crate::keeper;
 use crate::lock::lock;
 use crate::sink::LINE;
 use cmshim_core::config::Format;
@@ -38,8 +39,10 @@ pub fn wanted(shim: &Shim, severity: Severity) -> bool {
 }
 
 /// Writes a line, or counts it if the same was written a moment ago.
-pub fn line(shim: &Shim, explanation: Explanation, line: Line) {
-    thread::mark_reported();
+pub fn line(shim: &'static Shim, explanation: Explanation, line: Line) {
+    if explanation.severity <= Severity::Warn {
+        thread::mark_reported();
+    }
     if !wanted(shim, explanation.severity) {
         return;
     }
@@ -64,35 +67,33 @@ pub fn line(shim: &Shim, explanation: Explanation, line: Line) {
         repeats: None,
     };
     let state = shim.state();
-    let now = Instant::now();
-    let age = now.duration_since(state.started);
-    let (passed, due) = {
+    let age = state.started.elapsed();
+    let (due, shown) = {
         let mut book = lock(&state.flood);
         let book = book.get_or_insert_with(|| Flood::new(shim.config.reasons.repeat));
-        // Without a keeper, summaries that are due ride along with the next line.
-        let due = if shim.config.threads {
-            Vec::new()
-        } else {
-            book.due(age)
-        };
-        (book.offer(age, report), due)
+        // Windows that are over come first: this line may be the first of a new one.
+        (book.due(age), book.offer(age, report))
     };
-    for report in due.iter().chain(&passed) {
+    for report in due.iter().chain(&shown) {
         write(shim, report);
     }
-    schedule(shim, state);
+    if shown.is_none() {
+        schedule(shim, state);
+    }
 }
 
-/// Tells the keeper when the next summary is due.
-fn schedule(shim: &Shim, state: &State) {
+/// Has the keeper write the next summary when it is due. Without a keeper it rides along with the
+/// next line, or comes when the process exits.
+fn schedule(shim: &'static Shim, state: &State) {
     let next = lock(&state.flood).as_ref().and_then(Flood::next_due);
     if let (Some(next), true) = (next, shim.config.threads) {
+        keeper::ensure(shim);
         state.watch.summary_at(state.started + next);
     }
 }
 
 /// Writes the summaries that are due.
-pub fn summaries(shim: &Shim, state: &State, now: Instant) {
+pub fn summaries(shim: &'static Shim, state: &State, now: Instant) {
     let due = match lock(&state.flood).as_mut() {
         Some(book) => book.due(now.duration_since(state.started)),
         None => return,
@@ -100,7 +101,9 @@ pub fn summaries(shim: &Shim, state: &State, now: Instant) {
     for report in &due {
         write(shim, report);
     }
-    schedule(shim, state);
+    if !due.is_empty() {
+        schedule(shim, state);
+    }
 }
 
 /// Writes what is still counted; the process ends.

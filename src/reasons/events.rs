@@ -56,7 +56,6 @@ fn take_note(shim: &Shim, e: &RdmaCmEvent, id: IdPtr) -> IdRecord {
             *r = IdRecord {
                 role: Role::Server,
                 stage: Stage::Accept,
-                unacked: std::mem::take(&mut r.unacked),
                 ..IdRecord::default()
             };
         }
@@ -84,7 +83,7 @@ fn take_note(shim: &Shim, e: &RdmaCmEvent, id: IdPtr) -> IdRecord {
 ///
 /// # Safety
 /// The event's id is alive.
-unsafe fn tell(shim: &Shim, e: &RdmaCmEvent, before: &IdRecord) {
+unsafe fn tell(shim: &'static Shim, e: &RdmaCmEvent, before: &IdRecord) {
     let elapsed = before.since.elapsed();
     let slow = slow(shim, e, before, elapsed);
     if good(e) && slow.is_none() && !emit::wanted(shim, Severity::Debug) {

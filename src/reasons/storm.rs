@@ -59,7 +59,7 @@ pub fn listens(shim: &Shim, ended: Ended, id: *const RdmaCmId, backlog: i32) {
 ///
 /// # Safety
 /// `listener` is null or the live listener of an un-acked connect request.
-pub unsafe fn request_taken(shim: &Shim, listener: *const RdmaCmId) {
+pub unsafe fn request_taken(shim: &'static Shim, listener: *const RdmaCmId) {
     // SAFETY: as promised by the caller.
     let Some(cm) = (unsafe { listener.as_ref() }) else {
         return;
@@ -89,7 +89,7 @@ fn readable(fd: i32) -> bool {
     unsafe { libc::poll(&mut poll, 1, 0) == 1 && poll.revents & libc::POLLIN != 0 }
 }
 
-fn tell(shim: &Shim, subject: &Subject, backlog: u32) {
+fn tell(shim: &'static Shim, subject: &Subject, backlog: u32) {
     let explanation = explain::backlog_overflow(backlog);
     emit::line(
         shim,
