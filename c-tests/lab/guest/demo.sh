@@ -5,7 +5,7 @@ port=${DEMO_PORT:-7174}
 [ -t 1 ] && bold=$'\e[1m' plain=$'\e[0m' || bold='' plain=''
 
 title() { printf '\n%s%s%s\n' "$bold" "$*" "$plain"; }
-indented() { sed 's/^/    /'; }
+indented() { fold -s -w 110 | sed 's/^/    /'; }
 
 # Show a command and its output, at most LIMIT seconds of it.
 run_shown() { # LIMIT COMMAND...
@@ -36,7 +36,7 @@ server=$!
 wait_listen "$port"
 run_shown 20 "$CMSHIM" run -- rping -c -a "$LAB_ADDR" -p "$port" -C 3 -v
 finish "$server"
-echo "  cmshim said nothing, because nothing failed."
+echo "  cmshim said nothing, because nothing failed. (Each of its lines below is one line, folded here to be read.)"
 
 title "2. No listener on that port"
 compare_shown 20 rping -c -a "$LAB_ADDR" -p $((port + 1)) -C 1

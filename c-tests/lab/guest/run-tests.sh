@@ -1,5 +1,5 @@
 #!/bin/bash
-# Runs in a guest: the tests of the plan ($LAB_OUT/.plan), one after another, those marked parallel beside them.
+# Runs in a guest: the tests of the plan ($LAB_OUT/.plan), each lane of them in a row, the lanes beside each other.
 # Tells the host what happens in $LAB_OUT/.events$LAB_SIDE: "up", "start NAME", "end NAME STATUS SECONDS", "finished".
 
 events=$LAB_OUT/.events$LAB_SIDE
@@ -62,11 +62,21 @@ dmesg_since() { # SECONDS since boot
     dmesg | awk -v since="$1" '{ t = $0; sub(/^\[ */, "", t); if (t + 0 >= since) print }'
 }
 
-while read -r name limit mode script; do
-    [ "$mode" = parallel ] && run_test "$name" "$limit" "$script" &
-done <"$LAB_OUT/.plan"
-while read -r name limit mode script <&3; do
-    [ "$mode" = parallel ] || run_test "$name" "$limit" "$script"
-done 3<"$LAB_OUT/.plan"
-wait
-event finished
+# A lane is a row of tests that run one after another; lanes run beside each other.
+run_lane() { # LANE
+    local name limit lane script
+    while read -r name limit lane script <&3; do
+        [ "$lane" != "$1" ] || run_test "$name" "$limit" "$script"
+    done 3<"$LAB_OUT/.plan"
+}
+
+run_all() {
+    local lane
+    while read -r lane; do
+        run_lane "$lane" &
+    done < <(cut -d' ' -f3 "$LAB_OUT/.plan" | sort -u)
+    wait
+    event finished
+}
+
+run_all; exit 0 # on one line: this file may be edited on the host while the tests run

@@ -1,16 +1,22 @@
 # shellcheck shell=bash
 # Which tests are there, and which of them run. Sourced after paths.sh.
 
-# The tests of a topology, one a line: NAME LIMIT serial|parallel SCRIPT. Files that start with _ are helpers.
+# The tests of a topology, one a line: NAME LIMIT LANE SCRIPT. Files that start with _ are helpers.
+# Tests of one lane run one after another, lanes beside each other. A test is in the lane "main", or says
+#   # lane: NAME    to be in another one, or
+#   # parallel      to have a lane of its own, because it mostly waits
+# Two guests run one test at a time, so that both are always in the same one.
 tests_of() {
-    local dir=$LAB_DIR/tests/$1 script name limit mode
+    local topology=$1 dir=$LAB_DIR/tests/$1 script name limit lane
     [ -d "$dir" ] || return 0
     find "$dir" -name '*.sh' ! -name '_*' | LC_ALL=C sort | while read -r script; do
         name=${script#"$dir"/}
+        name=${name%.sh}
         limit=$(sed -nE 's/^# limit: *([0-9]+).*/\1/p' "$script" | head -n 1)
-        mode=serial
-        grep -qE '^# parallel\b' "$script" && mode=parallel
-        printf '%s %s %s %s\n' "${name%.sh}" "${limit:-60}" "$mode" "$script"
+        lane=$(sed -nE 's/^# lane: *([a-z0-9-]+).*/\1/p' "$script" | head -n 1)
+        grep -qE '^# parallel\b' "$script" && lane=${name//\//-}
+        [ "$topology" != two-guests ] || lane=main
+        printf '%s %s %s %s\n' "$name" "${limit:-60}" "${lane:-main}" "$script"
     done
 }
 

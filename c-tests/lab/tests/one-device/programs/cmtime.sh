@@ -1,6 +1,7 @@
 #!/bin/bash
 # cmtime: the time that each step of a connection takes.
 # limit: 150
+# lane: programs
 # shellcheck source=_twice.sh
 . "$(dirname "$0")/_twice.sh"
 port=7206

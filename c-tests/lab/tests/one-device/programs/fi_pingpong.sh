@@ -1,6 +1,7 @@
 #!/bin/bash
 # fi_pingpong -p verbs -e msg: libfabric, which loads librdmacm as a plugin.
 # limit: 150
+# lane: programs
 # shellcheck source=_twice.sh
 . "$(dirname "$0")/_twice.sh"
 # the ports of its TCP control connection stay busy for a while

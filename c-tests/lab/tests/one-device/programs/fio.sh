@@ -1,6 +1,7 @@
 #!/bin/bash
 # fio with its rdma engine: the server lends memory, the client writes to it.
 # limit: 150
+# lane: programs
 # shellcheck source=_twice.sh
 . "$(dirname "$0")/_twice.sh"
 port=7216

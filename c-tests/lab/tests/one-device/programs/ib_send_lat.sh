@@ -1,6 +1,7 @@
 #!/bin/bash
 # ib_send_lat -R: perftest with connections by the CM.
 # limit: 150
+# lane: programs
 # shellcheck source=_twice.sh
 . "$(dirname "$0")/_twice.sh"
 # -F: go on when it cannot measure the clock of an emulated CPU ("Correlation coefficient")

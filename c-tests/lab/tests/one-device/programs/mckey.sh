@@ -1,6 +1,7 @@
 #!/bin/bash
 # mckey: joins a multicast group, sends and receives.
 # limit: 150
+# lane: programs
 # shellcheck source=_twice.sh
 . "$(dirname "$0")/_twice.sh"
 wait_server=3

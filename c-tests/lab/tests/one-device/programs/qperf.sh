@@ -1,6 +1,7 @@
 #!/bin/bash
 # qperf -cm 1: its control connection is TCP, its RDMA connection is made by the CM.
 # limit: 150
+# lane: programs
 # shellcheck source=_twice.sh
 . "$(dirname "$0")/_twice.sh"
 wait_server=2

@@ -1,6 +1,7 @@
 #!/bin/bash
 # rcopy: a file over rsockets.
 # limit: 150
+# lane: programs
 # shellcheck source=_twice.sh
 . "$(dirname "$0")/_twice.sh"
 # it maps the file shared, which LAB_TMP cannot do

@@ -1,6 +1,7 @@
 #!/bin/bash
 # rdma_server and rdma_client: the synchronous calls (rdma_create_ep, rdma_get_request).
 # limit: 150
+# lane: programs
 # shellcheck source=_twice.sh
 . "$(dirname "$0")/_twice.sh"
 port=7202

@@ -1,6 +1,7 @@
 #!/bin/bash
 # rdma_xserver and rdma_xclient.
 # limit: 150
+# lane: programs
 # shellcheck source=_twice.sh
 . "$(dirname "$0")/_twice.sh"
 port=7203

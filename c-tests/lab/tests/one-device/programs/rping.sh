@@ -1,6 +1,7 @@
 #!/bin/bash
 # rping: RDMA ping-pong, the first program that everybody tries.
 # limit: 150
+# lane: programs
 # shellcheck source=_twice.sh
 . "$(dirname "$0")/_twice.sh"
 port=7174

@@ -1,6 +1,7 @@
 #!/bin/bash
 # rstream: rsockets, which use librdmacm inside librdmacm.
 # limit: 150
+# lane: programs
 # shellcheck source=_twice.sh
 . "$(dirname "$0")/_twice.sh"
 port=7204

@@ -1,6 +1,7 @@
 #!/bin/bash
 # ucmatose: several connections from one channel.
 # limit: 150
+# lane: programs
 # shellcheck source=_twice.sh
 . "$(dirname "$0")/_twice.sh"
 port=7201

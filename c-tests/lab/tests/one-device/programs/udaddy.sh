@@ -1,6 +1,7 @@
 #!/bin/bash
 # udaddy: unreliable datagrams, addresses resolved by the CM.
 # limit: 150
+# lane: programs
 # shellcheck source=_twice.sh
 . "$(dirname "$0")/_twice.sh"
 port=7174
