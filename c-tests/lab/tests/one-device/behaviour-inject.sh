@@ -1,7 +1,7 @@
 #!/bin/bash
 # A call beneath fails (a preload below the shim makes it): the program sees the same, and the line has the errno
-# limit: 200
 # that librdmacm loses.
+# limit: 200
 FIRST_PORT=18650
 . "$(dirname "$0")/../../../include/pair.sh"
 conn=$BIN/connections
