@@ -3,17 +3,20 @@
 #define VERBS_TEST_H
 #include "cm.h"
 
-/* The lab's own device: other tests may add and remove theirs meanwhile. */
+/* The lab's own device: other tests may add and remove theirs meanwhile. The list is never freed. */
+HELPER struct ibv_device *verbs_device(void)
+{
+    struct ibv_device **list = ibv_get_device_list(NULL);
+    MUST(list && list[0]);
+    for (int i = 0; list[i]; i++)
+        if (!strcmp(ibv_get_device_name(list[i]), "rxe0")) return list[i];
+    return list[0];
+}
+
 HELPER struct ibv_context *verbs_open(void)
 {
-    struct ibv_device **list = ibv_get_device_list(NULL), *device;
-    MUST(list && list[0]);
-    device = list[0];
-    for (int i = 0; list[i]; i++)
-        if (!strcmp(ibv_get_device_name(list[i]), "rxe0")) device = list[i];
-    struct ibv_context *ctx = ibv_open_device(device);
+    struct ibv_context *ctx = ibv_open_device(verbs_device());
     MUST(ctx);
-    ibv_free_device_list(list);
     return ctx;
 }
 

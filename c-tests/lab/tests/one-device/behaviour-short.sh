@@ -1,7 +1,7 @@
 #!/bin/bash
 # Two hundred short processes in a row: each comes, fails and goes as it does bare (of which a few are enough).
 # limit: 300
-FIRST_PORT=18660
+FIRST_PORT=18690
 . "$(dirname "$0")/../../../include/pair.sh"
 scene_short() {
     local n=5

@@ -105,7 +105,7 @@ at_most client 1
 scene_slow() { serve accept delay=1500; run client "$conn/client" "$LAB_ADDR" $port; join server; }
 pair slow CMSHIM_REASONS_SLOW_CONNECT_MS=500 CMSHIM_REASONS_SHORT_LIVED_MS=0
 shown client 'ESTABLISHED 0'
-line client network connect 'SLOW_CONNECT'
+line client network established 'SLOW_CONNECT'
 
 scene_teardown() { run program "$conn/teardown"; }
 pair teardown
