@@ -12,7 +12,8 @@ vng_run() {
     done
     kernel=$(find_kernel) || die "no kernel with rdma_rxe found: run tools/setup"
     [ "$(use_kvm)" = yes ] && accel=()
-    env -u LD_PRELOAD PATH="$VENV/bin:$PATH" "$VENV/bin/vng" "${accel[@]}" -r "$kernel" --user root \
+    # 9p, because virtme-ng takes qemu 7's own virtiofsd for the newer one and waits 6 s for it in vain
+    env -u LD_PRELOAD PATH="$VENV/bin:$PATH" "$VENV/bin/vng" "${accel[@]}" --force-9p -r "$kernel" --user root \
         --rwdir "$dir" "${options[@]}" "$@"
 }
 

@@ -16,6 +16,7 @@ declare -A BUSY=()   # TOPOLOGY:SIDE -> longest limit of the tests that it start
 declare -A LIMIT=()  # TOPOLOGY/NAME -> its limit
 declare -A STATUS=() # TOPOLOGY/NAME -> worst exit status so far
 declare -A ENDS=()   # TOPOLOGY/NAME -> how many sides have ended it
+declare -A STARTED=() # TOPOLOGY/NAME -> yes once it began
 declare -A WHY=()    # TOPOLOGY -> what happened to its guest
 WIRE=''
 
@@ -99,7 +100,7 @@ read_events() { # TOPOLOGY SIDE
         HEARD[$key]=$SECONDS
         case $what in
             up) [ "$side" = b ] || say "lab: $topology is up"; UP[$key]=yes ;;
-            start) [ "${LIMIT[$topology/$name]:-60}" -le "${BUSY[$key]}" ] || BUSY[$key]=${LIMIT[$topology/$name]:-60} ;;
+            start) STARTED[$topology/$name]=yes; [ "${LIMIT[$topology/$name]:-60}" -le "${BUSY[$key]}" ] || BUSY[$key]=${LIMIT[$topology/$name]:-60} ;;
             end) test_ended "$topology" "$name" "$status" "$secs" ;;
         esac
     done < <(tail -n "+$((SEEN[$key] + 1))" "$STATE/logs/$topology/.events$(suffix_of "$side")")
@@ -148,7 +149,7 @@ show_failure() { # TOPOLOGY NAME
 
 # The guest is gone: whatever has no result has failed.
 close_topology() {
-    local topology=$1 dir=$STATE/logs/$1 side name missing=()
+    local topology=$1 dir=$STATE/logs/$1 side name word missing=()
     for side in $(sides_of "$topology"); do
         wait "${PIDS[$topology:$side]}" 2>/dev/null
         read_events "$topology" "$side"
@@ -161,7 +162,8 @@ close_topology() {
     for side in $(sides_of "$topology"); do explain_end "$topology" "$(suffix_of "$side")"; done
     for name in "${missing[@]}"; do
         FAILED=$((FAILED + 1))
-        line FAIL "$topology" "$name" 99 - "no result: ${WHY[$topology]:-the guest ended early}"
+        if [ -n "${STARTED[$topology/$name]:-}" ]; then word="no result"; else word="not run"; fi
+        line FAIL "$topology" "$name" 99 - "$word: ${WHY[$topology]:-the guest ended early}"
     done
 }
 
@@ -173,7 +175,7 @@ explain_end() { # TOPOLOGY SIDE
         WHY[$topology]="the guest did not come up"
     fi
     say "lab: $topology${2:+ $2}: ${WHY[$topology]:-the guest ended early}; the end of its console:"
-    tail -n 25 "$console" | sed 's/^/    | /'
+    { grep -aE 'BUG:|Oops|Kernel panic' "$console" | head -n 5; tail -n 15 "$console"; } | sed 's/^/    | /'
     say "    console: $console"
 }
 
