@@ -1,7 +1,7 @@
 //! `<rdma/rdma_cma.h>`.
 
 use super::verbs::{IbvCompChannel, IbvContext, IbvCq, IbvPd, IbvQp, IbvSrq};
-use libc::{c_int, c_void, sockaddr_storage};
+use libc::{c_int, c_void, sockaddr, sockaddr_storage, socklen_t};
 
 /// `struct rdma_event_channel`.
 #[repr(C)]
@@ -87,10 +87,17 @@ pub struct RdmaCmEvent {
     pub conn: RdmaConnParam,
 }
 
-/// `struct rdma_addrinfo` is only handed through.
+/// `struct rdma_addrinfo`, up to the addresses.
 #[repr(C)]
 pub struct RdmaAddrInfo {
-    _opaque: [u8; 0],
+    pub ai_flags: c_int,
+    pub ai_family: c_int,
+    pub ai_qp_type: c_int,
+    pub ai_port_space: c_int,
+    pub ai_src_len: socklen_t,
+    pub ai_dst_len: socklen_t,
+    pub ai_src_addr: *mut sockaddr,
+    pub ai_dst_addr: *mut sockaddr,
 }
 
 /// `enum rdma_port_space`.

@@ -48,6 +48,10 @@ fn cm_members_stand_where_the_headers_put_them() {
             private_data = private_data, private_data_len = private_data_len,
             retry_count = retry_count, qp_num = qp_num,
         }
+        RdmaAddrInfo = c::rdma_addrinfo {
+            ai_flags = ai_flags, ai_port_space = ai_port_space, ai_src_len = ai_src_len,
+            ai_src_addr = ai_src_addr, ai_dst_addr = ai_dst_addr,
+        }
         RdmaCmEvent = c::rdma_cm_event {
             id = id, listen_id = listen_id, event = event, status = status, conn = param,
         }

@@ -24,6 +24,8 @@ entry! {
     after |shim, ended, rc| {
         // Other values than -1 are getaddrinfo's own codes (`ucma_getaddrinfo`, librdmacm/addrinfo.c).
         let failed = if rc == -1 { ended.failed } else { (rc != 0).then_some(rc) };
-        calls::ended(shim, Ended { failed, ..ended }, Subject::default, |_| {});
+        // SAFETY: the program's strings.
+        let asked = || unsafe { Subject::of_name(node, service) };
+        calls::ended(shim, Ended { failed, ..ended }, asked, |_| {});
     };
 }

@@ -77,5 +77,6 @@ entry! {
 
 entry! {
     fn rdma_create_ep(id: *mut *mut RdmaCmId, info: *mut RdmaAddrInfo, pd: *mut IbvPd, attr: *mut IbvQpInitAttr) -> c_int, missing -1;
-    after |shim, ended, _rc| calls::ended(shim, ended, Subject::default, |_| {});
+    // SAFETY: the program's look-up result.
+    after |shim, ended, _rc| calls::ended(shim, ended, || unsafe { Subject::of_info(info) }, |_| {});
 }

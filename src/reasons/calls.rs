@@ -49,6 +49,9 @@ pub fn ended(
 /// The errno if a line is to be written now.
 fn pending(ended: Ended) -> Option<i32> {
     let errno = ended.failed?;
+    if log::max_level() == log::LevelFilter::Off {
+        return None;
+    }
     if !ended.outermost {
         thread::note_inner(thread::Inner {
             call: ended.name,
@@ -92,7 +95,7 @@ fn tell(
             // The words of a late accept or reject say how long the peer waited.
             elapsed: None,
             private_data: None,
-            details: Vec::new(),
+            details: subject.asked.iter().cloned().collect(),
         },
     );
 }

@@ -1,12 +1,13 @@
 //! What a line is about: read from the id once, while the program's call keeps it alive.
 
 use super::state::IdPtr;
-use crate::abi::cm::{port_space, RdmaCmId};
+use crate::abi::cm::{port_space, RdmaAddrInfo, RdmaCmId};
 use crate::abi::verbs::{IbvContext, TRANSPORT_IWARP};
 use crate::sys::device;
 use cmshim_core::model::Transport;
 use cmshim_core::report::Device;
-use libc::{sockaddr, sockaddr_in, sockaddr_in6, sockaddr_storage};
+use libc::{c_char, sockaddr, sockaddr_in, sockaddr_in6, sockaddr_storage};
+use std::ffi::CStr;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, SocketAddrV4, SocketAddrV6};
 
 /// A light copy of what an id says of itself.
@@ -18,6 +19,8 @@ pub struct Subject {
     pub port_space: Option<&'static str>,
     pub device: Option<DeviceName>,
     pub qp_num: Option<u32>,
+    /// What was looked up, in words.
+    pub asked: Option<String>,
 }
 
 /// A device, its port, and the GID in use there.
@@ -52,7 +55,7 @@ impl Subject {
                 gid: cm.route.addr.ib.sgid.raw,
                 ..d
             }),
-            qp_num: None,
+            ..Subject::default()
         }
     }
 
@@ -64,6 +67,40 @@ impl Subject {
         Subject {
             // SAFETY: see above.
             device: unsafe { DeviceName::of(context) },
+            ..Subject::default()
+        }
+    }
+
+    /// Only the addresses are known.
+    ///
+    /// # Safety
+    /// `info` is null or a result of rdma_getaddrinfo.
+    pub unsafe fn of_info(info: *const RdmaAddrInfo) -> Subject {
+        // SAFETY: see above; a result's addresses are null or whole.
+        unsafe {
+            info.as_ref().map_or_else(Subject::default, |info| Subject {
+                src: given_address(info.ai_src_addr),
+                dst: given_address(info.ai_dst_addr),
+                port_space: port_space::name(info.ai_port_space),
+                ..Subject::default()
+            })
+        }
+    }
+
+    /// Only a name is known.
+    ///
+    /// # Safety
+    /// Both are null or NUL-terminated.
+    pub unsafe fn of_name(node: *const c_char, service: *const c_char) -> Subject {
+        let text = |what: &str, s: *const c_char| {
+            // SAFETY: see above.
+            let s = (!s.is_null()).then(|| unsafe { CStr::from_ptr(s) })?;
+            Some(format!("{what} {:?}", s.to_string_lossy()))
+        };
+        let parts = [text("node", node), text("service", service)];
+        let asked = parts.into_iter().flatten().collect::<Vec<_>>().join(", ");
+        Subject {
+            asked: Some(asked).filter(|a| !a.is_empty()),
             ..Subject::default()
         }
     }
