@@ -278,3 +278,21 @@ fn plain_sentences() {
     assert!(explain::plain_async(1).starts_with("IBV_EVENT_QP_FATAL 1: "));
     assert!(explain::plain_async(21).contains("no asynchronous event"));
 }
+
+#[test]
+fn a_reject_with_private_data_is_the_program_s_own() {
+    let reject = |private_data| {
+        explain::event(&EventQuery {
+            event: 8,
+            status: 28,
+            transport: Transport::Roce,
+            role: Role::Client,
+            private_data,
+            ..EventQuery::default()
+        })
+    };
+    assert!(reject(true).summary.contains("called rdma_reject"));
+    assert!(reject(false)
+        .summary
+        .contains("or ended before it answered"));
+}

@@ -92,7 +92,10 @@ unsafe fn tell(shim: &'static Shim, e: &RdmaCmEvent, before: &IdRecord) {
     // SAFETY: see above.
     let mut subject = unsafe { Subject::of(e.id) };
     subject.qp_num = before.qp_num;
+    // SAFETY: the event is whole and not acked.
+    let private_data = unsafe { private_data(e) }.filter(|_| e.event == ev::REJECTED);
     let query = EventQuery {
+        private_data: private_data.iter().flatten().any(|byte| *byte != 0),
         event: e.event,
         status: e.status,
         transport: subject.transport_if(e.status != 0),
@@ -109,8 +112,6 @@ unsafe fn tell(shim: &'static Shim, e: &RdmaCmEvent, before: &IdRecord) {
     }
     let what = explain::what_of_event(e.event, before.role);
     let stage = explain::stage_of_event(e.event, before.role);
-    // SAFETY: the event is whole and not acked.
-    let private_data = unsafe { private_data(e) }.filter(|_| e.event == ev::REJECTED);
     emit::line(
         shim,
         explanation,

@@ -20,6 +20,8 @@ pub struct EventQuery {
     pub short_lived: Duration,
     /// The call inside librdmacm that failed first, and its errno: what a status of -1 hides.
     pub nested: Option<(&'static str, i32)>,
+    /// The event carries private data that is not all zero: the peer's program wrote it.
+    pub private_data: bool,
 }
 
 impl Default for EventQuery {
@@ -33,6 +35,7 @@ impl Default for EventQuery {
             we_disconnected: false,
             short_lived: Duration::from_secs(1),
             nested: None,
+            private_data: false,
         }
     }
 }

@@ -5,6 +5,8 @@ use super::words;
 use crate::codes::reject;
 use crate::model::{Explanation, Role, Severity, Transport, Who};
 
+/// IB_CM_REJ_CONSUMER_DEFINED
+const CONSUMER_DEFINED: i32 = 28;
 const ECONNRESET: i32 = -104;
 const ETIMEDOUT: i32 = -110;
 const ECONNREFUSED: i32 = -111;
@@ -41,6 +43,17 @@ fn known(q: &EventQuery, r: &reject::Reject) -> Explanation {
         if let Some(e) = seen_by_server(r.number) {
             return Explanation { code, ..e };
         }
+    }
+    if r.number == CONSUMER_DEFINED && q.private_data {
+        // A kernel's own reject, and the one for a dead program, carry no private data.
+        return Explanation::new(
+            r.who,
+            severity(q.role),
+            "refused",
+            code,
+            "the peer's program called rdma_reject and gave its reason in the private data",
+        )
+        .with_next("Read the private data and the peer's log at this moment");
     }
     Explanation::new(r.who, severity(q.role), "refused", code, r.summary)
         .with_cause(r.cause)
