@@ -6,10 +6,12 @@ use crate::boundary::{shim::Shim, thread};
 use crate::keeper;
 use crate::lock::lock;
 use crate::sink::LINE;
+use crate::sys::device;
 use cmshim_core::config::Format;
 use cmshim_core::flood::Flood;
-use cmshim_core::model::{Explanation, Role, Severity, Stage};
+use cmshim_core::model::{Explanation, Role, Severity, Stage, Transport};
 use cmshim_core::report::{self, Report};
+use std::net::Ipv6Addr;
 use std::time::{Duration, Instant, SystemTime};
 
 /// What a line says beside its explanation.
@@ -119,7 +121,20 @@ pub fn rest(shim: &Shim) {
     }
 }
 
+/// Which RoCE the device's GID is. Only for lines that are written, not for those that are counted: a
+/// device has up to 1024 GIDs, each in a file of its own.
+fn add_roce(report: &mut Report) {
+    let Some(d) = &mut report.device else { return };
+    let gid = d.gid.as_deref().and_then(|g| g.parse::<Ipv6Addr>().ok());
+    if let (Transport::Roce, Some(port), Some(gid)) = (d.transport, d.port, gid) {
+        d.roce = device::roce_version(&d.name, port, gid);
+    }
+}
+
 fn write(shim: &Shim, report: &Report) {
+    let mut report = report.clone();
+    add_roce(&mut report);
+    let report = &report;
     let text = match shim.config.log.format {
         Format::Text => report::text(report),
         Format::Json => report::json(report),

@@ -122,7 +122,7 @@ impl Subject {
         }
     }
 
-    /// The device as a line shows it, with what sysfs adds.
+    /// The device as a line shows it; which RoCE is added when the line is written.
     pub fn shown_device(&self) -> Option<Device> {
         let d = self.device.as_ref()?;
         let bound = d.port != 0;
@@ -131,9 +131,7 @@ impl Subject {
             name: d.name.clone(),
             port: bound.then_some(d.port),
             gid: has_gid.then(|| gid_text(&d.gid)),
-            roce: has_gid
-                .then(|| device::roce_version(&d.name, d.port, &d.gid))
-                .flatten(),
+            roce: None,
             transport: self.transport(),
         })
     }

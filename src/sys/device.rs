@@ -25,8 +25,7 @@ pub fn transport(device: &str, port: u8, iwarp: bool) -> Transport {
 /// "RoCE v2" or "RoCE v1" of the GID in use. The kernel lists a GID once for each version; rdma_cm
 /// then takes its default (configfs), which is v2 where the device can (`CMA_PREFERRED_ROCE_GID_TYPE`,
 /// drivers/infiniband/core/cma.c).
-pub fn roce_version(device: &str, port: u8, gid: &[u8; 16]) -> Option<String> {
-    let wanted = Ipv6Addr::from(*gid);
+pub fn roce_version(device: &str, port: u8, wanted: Ipv6Addr) -> Option<String> {
     let dir = format!("/sys/class/infiniband/{device}/ports/{port}/gid_attrs/types");
     let mut versions: Vec<String> = Vec::new();
     for entry in fs::read_dir(dir).ok()?.flatten() {
