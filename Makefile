@@ -28,7 +28,7 @@ setup: ## install what build, lab and tests need (apt, pip into .venv, a kernel 
 	$(Q)tools/setup
 
 build: ## build the library and the program: target/release/libcmshim.so and cmshim
-	$(Q)$(CARGO) build --release --workspace $(CARGO_QUIET)
+	$(Q)$(CARGO) build --release --workspace
 
 install: ## install what is built: PREFIX=/usr/local, DESTDIR=, LIBDIR=PREFIX/lib, INCLUDEDIR=PREFIX/include
 	$(Q)PREFIX='$(PREFIX)' DESTDIR='$(DESTDIR)' LIBDIR='$(LIBDIR)' INCLUDEDIR='$(INCLUDEDIR)' TARGET='$(TARGET)' tools/install
