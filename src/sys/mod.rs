@@ -2,6 +2,7 @@
 
 pub mod device;
 pub mod limits;
+mod load;
 pub mod output;
 
 use cmshim_core::config::{self, Input};
@@ -24,7 +25,7 @@ fn executable_name() -> Option<String> {
 pub fn configuration_input(program: &str) -> Input {
     let mut names = vec![program.to_owned()];
     names.extend(executable_name());
-    config::gather(std::env::vars_os().collect(), names, secure())
+    config::gather(load::variables(), names, secure())
 }
 
 /// Is this a secure execution (ld.so(8))?

@@ -1,35 +1,14 @@
 //! Writing into descriptors and files of somebody else's process, without harm.
 
+use super::load::{status, was_stderr};
+use crate::boundary::guard::errno;
 use libc::{c_int, stat};
 use std::fs::OpenOptions;
 use std::mem::MaybeUninit;
 use std::os::fd::{AsRawFd, RawFd};
 use std::os::unix::fs::OpenOptionsExt;
-use std::sync::atomic::{AtomicU64, Ordering};
 
 const STDERR: RawFd = 2;
-
-/// Device and inode of stderr when the object was loaded; 0 if it was closed.
-static DEVICE: AtomicU64 = AtomicU64::new(0);
-static INODE: AtomicU64 = AtomicU64::new(0);
-
-/// Runs when the object is loaded: one system call, in every program that is preloaded.
-#[used]
-#[link_section = ".init_array"]
-static AT_LOAD: extern "C" fn() = remember_stderr;
-
-extern "C" fn remember_stderr() {
-    if let Some(s) = status(STDERR) {
-        DEVICE.store(s.st_dev, Ordering::Relaxed);
-        INODE.store(s.st_ino, Ordering::Relaxed);
-    }
-}
-
-fn status(fd: RawFd) -> Option<stat> {
-    let mut s = MaybeUninit::<stat>::zeroed();
-    // SAFETY: `s` is writable for a stat, and zeroed is a valid one.
-    unsafe { (libc::fstat(fd, s.as_mut_ptr()) == 0).then(|| s.assume_init()) }
-}
 
 /// Appends a line to a file. It is opened for each line and closed again: a descriptor that we kept
 /// could be closed by the program (closefrom) and lead to one of its own files by the next line.
@@ -51,13 +30,12 @@ pub fn to_stderr(line: &str) -> bool {
 /// A daemon may have closed descriptor 2 and opened a data file or a connection that got the number.
 /// What was stderr from the start is one; so is a terminal, a pipe, or a log opened for appending.
 fn takes_messages(s: &stat) -> bool {
-    let same =
-        s.st_ino == INODE.load(Ordering::Relaxed) && s.st_dev == DEVICE.load(Ordering::Relaxed);
-    same || match s.st_mode & libc::S_IFMT {
-        libc::S_IFCHR | libc::S_IFIFO => true,
-        libc::S_IFREG => flags(STDERR) & libc::O_APPEND != 0,
-        _ => false,
-    }
+    was_stderr(s)
+        || match s.st_mode & libc::S_IFMT {
+            libc::S_IFCHR | libc::S_IFIFO => true,
+            libc::S_IFREG => flags(STDERR) & libc::O_APPEND != 0,
+            _ => false,
+        }
 }
 
 fn flags(fd: RawFd) -> c_int {
@@ -78,9 +56,16 @@ fn put(fd: RawFd, line: &str) -> bool {
         return false;
     }
     without_write_signals(|| {
-        // SAFETY: the pointer and the length are those of the line.
-        let n = unsafe { libc::write(fd, line.as_ptr().cast(), line.len()) };
-        n == line.len() as isize
+        let (at, length) = (line.as_ptr().cast(), line.len());
+        // SAFETY: the pointer and the length are those of the line. A socket (journald's) takes it
+        // without waiting for room, which poll does not promise for a whole line.
+        let n = unsafe {
+            match libc::send(fd, at, length, libc::MSG_DONTWAIT | libc::MSG_NOSIGNAL) {
+                -1 if errno() == libc::ENOTSOCK => libc::write(fd, at, length),
+                n => n,
+            }
+        };
+        n == length as isize
     })
 }
 
