@@ -1,3 +1,4 @@
+# shellcheck shell=bash disable=SC2034
 # Runs scenes twice, bare and preloaded, and compares. Sourced by the connections, behaviour and calls tests.
 #
 # A scene is a function scene_NAME that starts its programs with `run WHO command…` (in the foreground) or

@@ -1,6 +1,7 @@
 #!/bin/bash
 # A machine without RDMA: programs fail as they do bare, and the line says why. The library's own calls work here too.
 # limit: 120
+# shellcheck source=../../../include/pair.sh
 . "$(dirname "$0")/../../../include/pair.sh"
 
 scene_refused() { run program "$BIN/behaviour/refused"; }

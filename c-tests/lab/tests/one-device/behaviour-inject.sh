@@ -3,6 +3,7 @@
 # that librdmacm loses.
 # limit: 200
 FIRST_PORT=18650
+# shellcheck source=../../../include/pair.sh
 . "$(dirname "$0")/../../../include/pair.sh"
 conn=$BIN/connections
 OWN_PRELOAD=$BIN/behaviour/inject.so

@@ -2,6 +2,7 @@
 # Settings, good and bad, and surroundings that give the shim little room: the program always does what it does bare.
 # limit: 300
 FIRST_PORT=18500
+# shellcheck source=../../../include/pair.sh
 . "$(dirname "$0")/../../../include/pair.sh"
 beh=$BIN/behaviour
 chmod 777 "$LAB_TMP"
@@ -52,7 +53,7 @@ refused wrong_variable CMSHIM_LISTEN_MIN_BACKLOG=lots
 complains 'CMSHIM_LISTEN_MIN_BACKLOG'
 refused unwritable CMSHIM_LOG_FILE=/proc/nowhere/x.log
 refused per_process CMSHIM_LOG_FILE="$LAB_TMP/per-process.%p.log"
-ls "$LAB_TMP" | grep -qE '^per-process\.[0-9]+\.log$' || fault "no log file with a process id: $(ls "$LAB_TMP")"
+[ -e "$(echo "$LAB_TMP"/per-process.[0-9]*.log)" ] || fault "no log file with a process id: $(ls "$LAB_TMP")"
 
 # What stands at descriptor 2 is not ours.
 for mode in datafile full broken; do

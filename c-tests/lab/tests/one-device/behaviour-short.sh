@@ -2,6 +2,7 @@
 # Two hundred short processes in a row: each comes, fails and goes as it does bare (of which a few are enough).
 # limit: 300
 FIRST_PORT=18690
+# shellcheck source=../../../include/pair.sh
 . "$(dirname "$0")/../../../include/pair.sh"
 scene_short() {
     local n=5

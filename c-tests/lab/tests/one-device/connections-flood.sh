@@ -2,6 +2,7 @@
 # Five hundred refused connects: a handful of lines that account for all of them, and not much slower than bare.
 # limit: 300
 FIRST_PORT=18780
+# shellcheck source=../../../include/pair.sh
 . "$(dirname "$0")/../../../include/pair.sh"
 
 scene_flood() {

@@ -3,6 +3,7 @@
 # With listen.min_backlog the small backlog is raised and all are connected at once.
 # limit: 300
 FIRST_PORT=18850
+# shellcheck source=../../../include/pair.sh
 . "$(dirname "$0")/../../../include/pair.sh"
 conn=$BIN/connections
 

@@ -3,6 +3,7 @@
 # limit: 300
 # parallel
 FIRST_PORT=18810
+# shellcheck source=../../../include/pair.sh
 . "$(dirname "$0")/../../../include/pair.sh"
 conn=$BIN/connections
 
@@ -44,6 +45,7 @@ for scene in no_responder backlog_full; do
 done
 shown first 'no event in 112000 ms'
 for pid in "${servers[@]}"; do
+    # shellcheck disable=SC2046 # a list of numbers
     kill $(cat "/proc/$pid/task/$pid/children" 2>/dev/null) 2>/dev/null
 done
 rdma link delete rxe_mu

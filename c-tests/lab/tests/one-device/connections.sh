@@ -3,6 +3,7 @@
 # who refused, at which stage and with which code.
 # limit: 300
 FIRST_PORT=18700
+# shellcheck source=../../../include/pair.sh
 . "$(dirname "$0")/../../../include/pair.sh"
 conn=$BIN/connections
 

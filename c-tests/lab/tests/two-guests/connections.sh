@@ -2,8 +2,10 @@
 # Two kernels: guest a serves, guest b connects. Each side's line names the other, and a network that swallows
 # everything is told apart from a peer that answers.
 # limit: 200
+# shellcheck source=../../guest/lib.sh
 . "$LAB_LIB"
 FIRST_PORT=18900
+# shellcheck source=../../../include/pair.sh
 . "$LAB_DIR/../include/pair.sh"
 conn=$BIN/connections
 side=$1
