@@ -68,8 +68,8 @@ pub const KEYS: &[Key] = &[
         default: Preset::Text("on"),
         per_program: true,
         help: "Whether the library may start a thread of its own",
-        more: "The thread runs the timers (early warning, watchdog, repeat summaries). Without it those \
-               are off. Use \"off\" for a program that must stay single-threaded, for example because it \
+        more: "The thread runs the timers. Without it, early warning and watchdog are off, and the count of \
+               repeated lines comes with the next line or at the end of the process. Use \"off\" for a program that must stay single-threaded, for example because it \
                calls unshare or setns.",
     },
     Key {
@@ -87,8 +87,8 @@ pub const KEYS: &[Key] = &[
         default: Preset::Text("warn"),
         per_program: true,
         help: "The least important line that is still written",
-        more: "\"error\" is failed connections only, \"warn\" adds early warnings and suspicious states, \
-               \"info\" adds clean ends, \"debug\" adds what the library itself decides.",
+        more: "\"error\" is failures only, \"warn\" adds early warnings, refusals by this program and suspicious \
+               states, \"info\" adds changed backlogs and clients that leave early, \"debug\" adds every event.",
     },
     Key {
         name: "log.format",
