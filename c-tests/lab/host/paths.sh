@@ -13,6 +13,15 @@ CMSHIM_LIB=${LAB_CMSHIM_LIB:-$TARGET/release/libcmshim.so}
 CMSHIM=${LAB_CMSHIM:-$TARGET/release/cmshim}
 BIN=${LAB_BIN:-$TARGET/c-tests}
 
+# Tests run on a copy: guests see the host's files as they are now, and a build may replace them meanwhile.
+keep_a_copy() {
+    local copy=$STATE/under-test
+    rm -rf "$copy" && mkdir -p "$copy" &&
+        cp "$CMSHIM_LIB" "$copy/libcmshim.so" && cp "$CMSHIM" "$copy/cmshim" && cp -r "$BIN" "$copy/bin" ||
+        die "what is to be tested cannot be copied to $copy"
+    CMSHIM_LIB=$copy/libcmshim.so CMSHIM=$copy/cmshim BIN=$copy/bin
+}
+
 TOPOLOGIES="no-device one-device two-devices two-guests"
 
 say() { printf '%s\n' "$*"; }
