@@ -1,7 +1,9 @@
-/* usage: stderr datafile FILE|full|broken    What stands at descriptor 2 when a connection fails: a file of the
- * program's own, a full pipe that nobody reads, a pipe without a reader. */
+/* usage: stderr datafile FILE|full|broken|wake    What stands at descriptor 2 when a connection fails: a file of the
+ * program's own, a full pipe that nobody reads, a pipe without a reader, a pipe by which the program wakes itself. */
 #include "cm.h"
 #include <fcntl.h>
+
+static int wake = -1;
 
 static void occupy(const char *mode, const char *file)
 {
@@ -18,6 +20,10 @@ static void occupy(const char *mode, const char *file)
     fd = fcntl(ends[0], F_DUPFD, 10);
     MUST(dup2(ends[1], 2) == 2);
     if (ends[1] != 2) close(ends[1]);
+    if (!strcmp(mode, "wake")) {
+        wake = fd;
+        return;
+    }
     if (!strcmp(mode, "broken")) {
         close(fd);
         return;
@@ -42,6 +48,10 @@ int main(int argc, char **argv)
         cm_next("client", ch, NULL);
         cm_drop_id(id);
         rdma_destroy_event_channel(ch);
+    }
+    if (wake >= 0) {
+        struct pollfd p = {.fd = wake, .events = POLLIN};
+        say("woken: %d", poll(&p, 1, 0));
     }
     if (*file) {
         MUST(pread(2, text, sizeof text - 1, 0) >= 0);

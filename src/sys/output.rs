@@ -24,18 +24,60 @@ pub fn to_file(path: &str, line: &str) -> bool {
 
 /// Writes a line to stderr, if descriptor 2 is still a place for messages.
 pub fn to_stderr(line: &str) -> bool {
-    status(STDERR).is_some_and(|s| takes_messages(&s)) && put(STDERR, line)
+    let Some(s) = status(STDERR).filter(takes_messages) else {
+        return false;
+    };
+    match s.st_mode & libc::S_IFMT {
+        libc::S_IFIFO | libc::S_IFCHR => match reopened() {
+            Some(file) => put(file.as_raw_fd(), line),
+            None => put(STDERR, line),
+        },
+        _ => put(STDERR, line),
+    }
 }
 
-/// A daemon may have closed descriptor 2 and opened a data file or a connection that got the number.
-/// What was stderr from the start is one; so is a terminal, a pipe, or a log opened for appending.
+/// stderr once more, as an open file of our own that never blocks: between our look at it and the
+/// write, others may fill the pipe, and the program's own flags are not ours to change.
+fn reopened() -> Option<std::fs::File> {
+    OpenOptions::new()
+        .write(true)
+        .custom_flags(libc::O_CLOEXEC | libc::O_NONBLOCK | libc::O_NOCTTY)
+        .open("/proc/self/fd/2")
+        .ok()
+}
+
+/// A daemon may have closed descriptor 2 and opened a data file, a device or a pipe that got the number.
+/// What was stderr from the start is one; so is a terminal, a pipe to somebody else, or a log opened
+/// for appending.
 fn takes_messages(s: &stat) -> bool {
     was_stderr(s)
         || match s.st_mode & libc::S_IFMT {
-            libc::S_IFCHR | libc::S_IFIFO => true,
+            libc::S_IFCHR => is_terminal_or_null(s),
+            libc::S_IFIFO => !read_by_ourselves(s),
             libc::S_IFREG => flags(STDERR) & libc::O_APPEND != 0,
             _ => false,
         }
+}
+
+/// Numbers from the kernel's Documentation/admin-guide/devices.txt: terminals are 4, 5 and 136 to 143,
+/// /dev/null is 1:3. An event channel of RDMA is a character device too.
+fn is_terminal_or_null(s: &stat) -> bool {
+    let (major, minor) = (libc::major(s.st_rdev), libc::minor(s.st_rdev));
+    matches!(major, 4 | 5 | 136..=143) || (major, minor) == (1, 3)
+}
+
+/// Does this process hold the reading end? Then the pipe is one by which its threads talk.
+fn read_by_ourselves(pipe: &stat) -> bool {
+    let Ok(all) = std::fs::read_dir("/proc/self/fd") else {
+        return true;
+    };
+    all.flatten()
+        .filter_map(|entry| entry.file_name().to_str()?.parse::<RawFd>().ok())
+        .any(|fd| {
+            let same =
+                status(fd).is_some_and(|s| s.st_ino == pipe.st_ino && s.st_dev == pipe.st_dev);
+            same && flags(fd) & libc::O_ACCMODE != libc::O_WRONLY
+        })
 }
 
 fn flags(fd: RawFd) -> c_int {

@@ -56,11 +56,13 @@ refused per_process CMSHIM_LOG_FILE="$LAB_TMP/per-process.%p.log"
 [ -e "$(echo "$LAB_TMP"/per-process.[0-9]*.log)" ] || fault "no log file with a process id: $(ls "$LAB_TMP")"
 
 # What stands at descriptor 2 is not ours.
-for mode in datafile full broken; do
+for mode in datafile full broken wake; do
     eval "scene_stderr_$mode() { run program '$beh/stderr' $mode \$([ $mode = datafile ] && echo \"\$LAB_TMP/\$way.data\"); }"
     pair stderr_$mode CMSHIM_LOG_FILE=
     shown program 'exit status 0'
 done
+scene=stderr_wake
+shown program 'woken: 0'
 cmp "$LAB_TMP/bare.data" "$LAB_TMP/shim.data" || fault "the program's data file got something"
 
 # No thread can be started; at every limit of descriptors the program gets as far as it does bare.
