@@ -3,14 +3,17 @@
 use crate::boundary::guard;
 use crate::boundary::shim::Shim;
 use crate::reasons::{emit, waits};
+use crate::sys;
 use std::sync::atomic::Ordering;
 use std::time::Instant;
 
-/// Lines are built on this stack; measured use is below 40 KiB in a debug build.
+/// Lines are built on this stack, beside the program's thread-local variables, which glibc puts
+/// there too; measured use is below 40 KiB in a debug build.
 const STACK: usize = 256 * 1024;
 
-/// Starts the keeper of this process if it does not run. Called with all signals blocked, and the
-/// thread inherits that: the program's handlers never run on it.
+/// Starts the keeper of this process if it does not run. To be called after that which it is to look
+/// after was put down. Called with all signals blocked, and the thread inherits that: the program's
+/// handlers never run on it.
 pub fn ensure(shim: &'static Shim) {
     let state = shim.state();
     if !shim.config.threads || state.keeper.swap(true, Ordering::AcqRel) {
@@ -18,24 +21,38 @@ pub fn ensure(shim: &'static Shim) {
     }
     let started = std::thread::Builder::new()
         .name("cmshim-keeper".to_owned())
-        .stack_size(STACK)
-        .spawn(move || loop {
-            let told = guard::run(|| {
-                let now = Instant::now();
-                for (key, waiting) in state.watch.take_due(now) {
-                    waits::tell(shim, key, &waiting, now);
-                }
-                emit::summaries(shim, state, now);
-            });
-            if told.is_none() {
-                shim.broke();
-                return;
-            }
-            state.watch.sleep();
-        });
+        .stack_size(STACK + sys::thread_local_size())
+        .spawn(move || keep(shim));
     if let Err(error) = started {
         log::warn!(
             "cannot start a thread ({error}): early warnings and the watchdog are off in this process"
         );
+    }
+}
+
+/// Until nothing has been waited for a while. A process whose main thread called pthread_exit ends
+/// with its last thread, and that must not be this one for long.
+fn keep(shim: &'static Shim) {
+    let state = shim.state();
+    loop {
+        let told = guard::run(|| {
+            let now = Instant::now();
+            for (key, waiting) in state.watch.take_due(now) {
+                waits::tell(shim, key, &waiting, now);
+            }
+            emit::summaries(shim, state, now);
+        });
+        if told.is_none() {
+            shim.broke();
+            return;
+        }
+        if !state.watch.sleep(&state.keeper) || !shim.on() {
+            return;
+        }
+        if sys::last_thread() {
+            // Our end is that of the process: its exit handlers run here, and signals may end it.
+            guard::let_signals_in();
+            return;
+        }
     }
 }

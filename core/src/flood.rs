@@ -110,11 +110,12 @@ impl Flood {
         out
     }
 
-    /// When [`Flood::due`] is next worth calling.
+    /// When [`Flood::due`] next has something to tell. Quiet windows are closed by any call of it.
     pub fn next_due(&self) -> Option<Duration> {
         self.open
             .values()
             .chain(&self.overflow)
+            .filter(|w| w.count > 0)
             .map(|w| w.began.saturating_add(self.window))
             .min()
     }

@@ -6,8 +6,9 @@ use std::cell::Cell;
 use std::mem::MaybeUninit;
 use std::panic::{catch_unwind, AssertUnwindSafe};
 
-extern "C" {
+extern "C-unwind" {
     // Not in the libc crate for Linux. Values from <pthread.h>.
+    // Letting cancellation in again may itself begin the unwind, if the program asked for asynchronous cancellation.
     fn pthread_setcancelstate(state: c_int, old: *mut c_int) -> c_int;
 }
 const PTHREAD_CANCEL_DISABLE: c_int = 1;
@@ -54,23 +55,35 @@ pub fn restore_signals(old: &sigset_t) {
     }
 }
 
+/// Lets all signals into this thread, one of ours.
+pub fn let_signals_in() {
+    let mut none = MaybeUninit::<sigset_t>::zeroed();
+    // SAFETY: the set is writable, and zeroed is a valid value of it.
+    unsafe {
+        libc::sigemptyset(none.as_mut_ptr());
+        restore_signals(&none.assume_init());
+    }
+}
+
 /// Runs our own code with signals blocked, cancellation held back, panics caught and errno kept.
 /// `None` if it panicked, or if this thread is inside already.
 ///
 /// A forced unwind (pthread_cancel) must never meet `catch_unwind`, so nothing that the program
 /// could be cancelled in may run in here; with cancellation disabled nothing can.
 pub fn run<T>(work: impl FnOnce() -> T) -> Option<T> {
-    if INSIDE.with(|i| i.replace(true)) {
+    if inside() {
         return None;
     }
     let errno_before = errno();
     let mask = block_signals();
     let cancel = set_cancel_state(PTHREAD_CANCEL_DISABLE);
+    INSIDE.with(|i| i.set(true));
     let result = catch_unwind(AssertUnwindSafe(work));
-    set_cancel_state(cancel);
-    restore_signals(&mask);
     INSIDE.with(|i| i.set(false));
     set_errno(errno_before);
+    // Whoever leaves from here on, by cancellation or by longjmp out of a handler, leaves nothing behind.
+    set_cancel_state(cancel);
+    restore_signals(&mask);
     result.ok()
 }
 
@@ -109,6 +122,28 @@ mod tests {
         };
         assert_eq!(run(blocked), Some(true));
         assert!(!blocked());
+    }
+
+    static SEEN: std::sync::atomic::AtomicI32 = std::sync::atomic::AtomicI32::new(-1);
+
+    extern "C" fn handler(_: c_int) {
+        let state = i32::from(inside()) * 1000 + errno();
+        SEEN.store(state, std::sync::atomic::Ordering::Relaxed);
+    }
+
+    #[test]
+    fn a_signal_that_came_meanwhile_finds_this_thread_outside_again() {
+        let handler: extern "C" fn(c_int) = handler;
+        // SAFETY: the handler only reads thread-locals and stores an atomic.
+        unsafe { libc::signal(libc::SIGUSR1, handler as libc::sighandler_t) };
+        set_errno(77);
+        run(|| {
+            set_errno(5);
+            // SAFETY: sent to this thread, which blocks it.
+            unsafe { libc::raise(libc::SIGUSR1) };
+            assert_eq!(SEEN.load(std::sync::atomic::Ordering::Relaxed), -1);
+        });
+        assert_eq!(SEEN.load(std::sync::atomic::Ordering::Relaxed), 77);
     }
 
     #[test]

@@ -89,8 +89,8 @@ pub fn line(shim: &'static Shim, explanation: Explanation, line: Line) {
 fn schedule(shim: &'static Shim, state: &State) {
     let next = lock(&state.flood).as_ref().and_then(Flood::next_due);
     if let (Some(next), true) = (next, shim.config.threads) {
-        keeper::ensure(shim);
         state.watch.summary_at(state.started + next);
+        keeper::ensure(shim);
     }
 }
 

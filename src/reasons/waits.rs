@@ -143,7 +143,6 @@ fn watch(
     unacked: Vec<UnAcked>,
     unacked_async: Vec<i32>,
 ) {
-    keeper::ensure(shim);
     let since = Instant::now();
     let waiting = Waiting {
         since,
@@ -154,6 +153,7 @@ fn watch(
         unacked_async,
     };
     shim.state().watch.add(key, waiting);
+    keeper::ensure(shim);
 }
 
 /// Writes the line of one whose time has come.

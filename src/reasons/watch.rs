@@ -4,9 +4,12 @@ use super::state::{IdPtr, State, UnAcked};
 use super::subject::Subject;
 use crate::lock::lock;
 use std::collections::HashMap;
-use std::sync::atomic::Ordering;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Condvar, Mutex, PoisonError};
 use std::time::{Duration, Instant};
+
+/// The keeper never sleeps longer, and ends when it had nothing to do for so long.
+const NAP: Duration = Duration::from_secs(1);
 
 /// What is waited for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -40,7 +43,7 @@ pub struct Watch {
 #[derive(Default)]
 struct Inner {
     waiting: HashMap<Key, Waiting>,
-    /// Up to when the keeper sleeps; `None`: until the bell.
+    /// Up to when the keeper sleeps; `None`: not known.
     asleep_until: Option<Instant>,
     /// The flood book's next summary.
     summary: Option<Instant>,
@@ -93,34 +96,38 @@ impl Watch {
             .collect()
     }
 
-    /// Sleeps until something is due or the bell rings.
-    pub fn sleep(&self) {
+    /// Sleeps until something is due, the bell rings, or `NAP` is over. False when there was nothing
+    /// to do all the time: `keeper` is cleared then, and the thread is to end.
+    pub fn sleep(&self, keeper: &AtomicBool) -> bool {
         let mut inner = lock(&self.inner);
-        let next = inner
-            .waiting
-            .values()
-            .map(|w| w.deadline)
-            .chain(inner.summary)
-            .min();
-        inner.asleep_until = next;
+        let next = inner.next();
         let now = Instant::now();
-        let mut inner = match next {
-            Some(next) => {
-                let pause = next
-                    .saturating_duration_since(now)
-                    .max(Duration::from_millis(1));
-                self.bell
-                    .wait_timeout(inner, pause)
-                    .unwrap_or_else(PoisonError::into_inner)
-                    .0
-            }
-            None => self
-                .bell
-                .wait(inner)
-                .unwrap_or_else(PoisonError::into_inner),
-        };
+        let pause = next.map_or(NAP, |next| {
+            next.saturating_duration_since(now)
+                .clamp(Duration::from_millis(1), NAP)
+        });
+        inner.asleep_until = Some(now + pause);
+        let mut inner = self
+            .bell
+            .wait_timeout(inner, pause)
+            .unwrap_or_else(PoisonError::into_inner)
+            .0;
         // Awake: whoever adds from now on need not ring, the next sleep looks at everything.
         inner.asleep_until = Some(Instant::now());
+        let idle = next.is_none() && inner.next().is_none();
+        if idle {
+            // Under the lock: whoever adds later finds the flag cleared and starts another keeper.
+            keeper.store(false, Ordering::Release);
+        }
+        !idle
+    }
+}
+
+impl Inner {
+    /// When the next one is due.
+    fn next(&self) -> Option<Instant> {
+        let deadlines = self.waiting.values().map(|w| w.deadline);
+        deadlines.chain(self.summary).min()
     }
 }
 
@@ -157,12 +164,30 @@ mod tests {
     }
 
     #[test]
+    fn the_keeper_ends_only_when_nothing_waits() {
+        let watch = Watch::default();
+        let running = AtomicBool::new(true);
+        watch.add(
+            Key::Call(1),
+            waiting(Instant::now() + Duration::from_secs(60)),
+        );
+        assert!(watch.sleep(&running), "one waits");
+        assert!(running.load(Ordering::Relaxed));
+        watch.remove(Key::Call(1));
+        assert!(!watch.sleep(&running));
+        assert!(
+            !running.load(Ordering::Relaxed),
+            "the next one that waits starts another"
+        );
+    }
+
+    #[test]
     fn the_bell_wakes_a_sleeper_for_an_earlier_deadline() {
         let watch = std::sync::Arc::new(Watch::default());
         let sleeper = {
             let watch = watch.clone();
             std::thread::spawn(move || loop {
-                watch.sleep();
+                watch.sleep(&AtomicBool::new(true));
                 if !watch.take_due(Instant::now()).is_empty() {
                     return;
                 }

@@ -53,6 +53,40 @@ pub fn at_exit(handler: extern "C" fn()) {
     unsafe { libc::atexit(handler) };
 }
 
+/// Bytes of a new thread's stack that glibc and the thread-local variables of all objects take.
+pub fn thread_local_size() -> usize {
+    type Get = unsafe extern "C" fn(*const libc::pthread_attr_t) -> libc::size_t;
+    // SAFETY: NUL-terminated name. The function has this type in glibc (nptl/nptl-stack.c).
+    unsafe {
+        let get = libc::dlsym(libc::RTLD_DEFAULT, c"__pthread_get_minstack".as_ptr());
+        if get.is_null() {
+            libc::dlerror();
+            return 0;
+        }
+        let mut attr = std::mem::MaybeUninit::<libc::pthread_attr_t>::zeroed();
+        libc::pthread_attr_init(attr.as_mut_ptr());
+        let size = std::mem::transmute::<*mut libc::c_void, Get>(get)(attr.as_ptr());
+        libc::pthread_attr_destroy(attr.as_mut_ptr());
+        size
+    }
+}
+
+/// Are all the program's threads gone? The main thread's is a zombie until the last one ends.
+pub fn last_thread() -> bool {
+    let Ok(tasks) = std::fs::read_dir("/proc/self/task") else {
+        return false;
+    };
+    if tasks.count() != 2 {
+        return false;
+    }
+    let main = format!("/proc/self/task/{}/stat", std::process::id());
+    // "PID (NAME) STATE ...", and the name may hold brackets.
+    std::fs::read_to_string(main).is_ok_and(|stat| {
+        stat.rsplit_once(')')
+            .is_some_and(|(_, rest)| rest.trim_start().starts_with('Z'))
+    })
+}
+
 static LAST_PANIC: Mutex<String> = Mutex::new(String::new());
 
 /// Keeps a panic's message for the line that tells of it, instead of std's print to stderr. The

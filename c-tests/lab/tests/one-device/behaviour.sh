@@ -45,6 +45,11 @@ alike signal_longjmp "$beh/signals" longjmp
 shown program 'jumped out'
 shown program 'after: RDMA_CM_EVENT_ROUTE_RESOLVED 0'
 
+# Ends with its last thread, and at once.
+alike last_thread "$beh/last_thread"
+shown program 'exit handler, SIGTERM blocked: 0'
+shown program 'exit status 0'
+
 alike constructor "$beh/constructor"
 for mode in direct plugin deepbind; do
     alike dlopen_$mode "$beh/dlopen_local" $mode "$beh/plugin.so"
