@@ -4,6 +4,7 @@ pub mod guard;
 pub mod shim;
 pub mod thread;
 
+use crate::sys::memory;
 use guard::{errno, set_errno};
 use shim::Shim;
 use std::sync::Mutex;
@@ -125,6 +126,8 @@ fn guarded<T>(shim: &'static Shim, work: impl FnOnce() -> T) -> Option<T> {
     });
     if result.is_none() {
         shim.broke();
+    } else if memory::short() {
+        shim.off(|| "out of memory".to_owned());
     }
     result
 }

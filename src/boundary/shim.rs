@@ -31,6 +31,7 @@ pub fn get() -> Option<&'static Shim> {
 }
 
 fn first_call() -> &'static Shim {
+    sys::catch_panic_messages();
     let mut problems = Vec::new();
     let made = SHIM.get_or_try_init(|| {
         let (shim, found) = Shim::from_configuration();
@@ -68,7 +69,6 @@ impl Shim {
             return;
         }
         sink::install(self);
-        sys::catch_panic_messages();
         for problem in problems {
             log::warn!("{problem}");
         }
@@ -90,9 +90,17 @@ impl Shim {
 
     /// A feature panicked: all off, and one line that says so.
     pub fn broke(&self) {
+        self.off(|| format!("internal error: {}", sys::last_panic()));
+    }
+
+    /// All off, and one line that says why.
+    pub fn off(&self, why: impl FnOnce() -> String) {
         if self.on.swap(false, Ordering::Relaxed) {
             super::guard::run(|| {
-                log::error!("internal error: {}; cmshim is off for this process, all calls pass through unchanged", sys::last_panic());
+                log::error!(
+                    "{}; cmshim is off for this process, all calls pass through unchanged",
+                    why()
+                );
             });
         }
     }

@@ -3,6 +3,7 @@
 pub mod device;
 pub mod limits;
 mod load;
+pub mod memory;
 pub mod output;
 
 use cmshim_core::config::{self, Input};

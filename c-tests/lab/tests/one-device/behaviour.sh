@@ -50,6 +50,10 @@ alike last_thread "$beh/last_thread"
 shown program 'exit handler, SIGTERM blocked: 0'
 shown program 'exit status 0'
 
+alike no_memory "$beh/no_memory"
+shown program 'failed 40'
+shown program 'lives'
+
 alike constructor "$beh/constructor"
 for mode in direct plugin deepbind; do
     alike dlopen_$mode "$beh/dlopen_local" $mode "$beh/plugin.so"
