@@ -105,6 +105,25 @@ impl Call {
         thread::leave();
     }
 
+    /// As `after`, for work that only a failed call makes: one that went well just steps out.
+    pub fn failed<R: Returned>(self, ret: R, work: impl FnOnce(&'static Shim, Ended)) {
+        self.watched(ret, false, work);
+    }
+
+    /// As `failed`, but with work after a call that went well too, if it was watched.
+    pub fn watched<R: Returned>(
+        self,
+        ret: R,
+        watched: bool,
+        work: impl FnOnce(&'static Shim, Ended),
+    ) {
+        if watched || ret.failure(0).is_some() {
+            self.after(ret, work);
+        } else {
+            self.done();
+        }
+    }
+
     /// Steps out where nothing is left to do.
     pub fn done(self) {
         if self.shim.is_some() {

@@ -10,18 +10,18 @@ use std::ptr::null_mut;
 
 entry! {
     fn rdma_create_event_channel() -> *mut RdmaEventChannel, missing null_mut();
-    after |shim, ended, _rc| calls::ended(shim, ended, Subject::default, |_| {});
+    failed |shim, ended, _rc| calls::ended(shim, ended, Subject::default, |_| {});
 }
 
 entry! {
     fn rdma_set_option(id: *mut RdmaCmId, level: c_int, name: c_int, value: *mut c_void, length: size_t) -> c_int, missing -1;
     // SAFETY: the program's id.
-    after |shim, ended, _rc| unsafe { calls::ended_on_id(shim, ended, id, |_, _, _| {}) };
+    failed |shim, ended, _rc| unsafe { calls::ended_on_id(shim, ended, id, |_, _, _| {}) };
 }
 
 entry! {
     fn rdma_getaddrinfo(node: *const c_char, service: *const c_char, hints: *const RdmaAddrInfo, result: *mut *mut RdmaAddrInfo) -> c_int, missing -1;
-    after |shim, ended, rc| {
+    failed |shim, ended, rc| {
         // Other values than -1 are getaddrinfo's own codes (`ucma_getaddrinfo`, librdmacm/addrinfo.c).
         let failed = if rc == -1 { ended.failed } else { (rc != 0).then_some(rc) };
         // SAFETY: the program's strings.

@@ -16,10 +16,8 @@ entry! {
         // SAFETY: the program's id.
         unsafe { waits::connect_begins(shim, id) };
     };
-    after |shim, ended, _rc| {
-        if ended.failed.is_some() {
-            waits::connect_ends(shim, IdPtr(id as usize));
-        }
+    failed |shim, ended, _rc| {
+        waits::connect_ends(shim, IdPtr(id as usize));
         // SAFETY: the program's id and parameters.
         unsafe {
             calls::ended_on_id(shim, ended, id, |f, _, _| facts::private_data(f, param, facts::REQ_PRIVATE));
@@ -30,13 +28,13 @@ entry! {
 entry! {
     fn rdma_establish(id: *mut RdmaCmId) -> c_int, missing -1;
     // SAFETY: the program's id.
-    after |shim, ended, _rc| unsafe { calls::ended_on_id(shim, ended, id, |_, _, _| {}) };
+    failed |shim, ended, _rc| unsafe { calls::ended_on_id(shim, ended, id, |_, _, _| {}) };
 }
 
 entry! {
     fn rdma_accept(id: *mut RdmaCmId, param: *mut RdmaConnParam) -> c_int, missing -1;
     // SAFETY: the program's id and parameters.
-    after |shim, ended, _rc| unsafe {
+    failed |shim, ended, _rc| unsafe {
         calls::ended_on_id(shim, ended, id, |f, record, _| {
             f.age = calls::age(record);
             facts::private_data(f, param, facts::REP_PRIVATE);
@@ -59,24 +57,24 @@ entry! {
 entry! {
     fn rdma_notify(id: *mut RdmaCmId, event: c_int) -> c_int, missing -1;
     // SAFETY: the program's id.
-    after |shim, ended, _rc| unsafe { calls::ended_on_id(shim, ended, id, |_, _, _| {}) };
+    failed |shim, ended, _rc| unsafe { calls::ended_on_id(shim, ended, id, |_, _, _| {}) };
 }
 
 entry! {
     fn rdma_disconnect(id: *mut RdmaCmId) -> c_int, missing -1;
     before |shim| shim.state().with(IdPtr(id as usize), |record| record.we_disconnected = true);
     // SAFETY: the program's id.
-    after |shim, ended, _rc| unsafe { calls::ended_on_id(shim, ended, id, |_, _, _| {}) };
+    failed |shim, ended, _rc| unsafe { calls::ended_on_id(shim, ended, id, |_, _, _| {}) };
 }
 
 entry! {
     fn rdma_get_request(listener: *mut RdmaCmId, id: *mut *mut RdmaCmId) -> c_int, missing -1;
     // SAFETY: the program's listener.
-    after |shim, ended, _rc| unsafe { calls::ended_on_id(shim, ended, listener, |_, _, _| {}) };
+    failed |shim, ended, _rc| unsafe { calls::ended_on_id(shim, ended, listener, |_, _, _| {}) };
 }
 
 entry! {
     fn rdma_create_ep(id: *mut *mut RdmaCmId, info: *mut RdmaAddrInfo, pd: *mut IbvPd, attr: *mut IbvQpInitAttr) -> c_int, missing -1;
     // SAFETY: the program's look-up result.
-    after |shim, ended, _rc| calls::ended(shim, ended, || unsafe { Subject::of_info(info) }, |_| {});
+    failed |shim, ended, _rc| calls::ended(shim, ended, || unsafe { Subject::of_info(info) }, |_| {});
 }

@@ -37,5 +37,5 @@ entry! {
     fn rdma_ack_cm_event(event: *mut RdmaCmEvent) -> c_int, missing -1;
     // SAFETY: the program's event, which lives until the real call.
     before |shim| unsafe { events::acked(shim, event) };
-    after |_shim, _ended, _rc| {};
+    failed |_shim, _ended, _rc| {};
 }

@@ -25,7 +25,7 @@ entry! {
 entry! {
     fn rdma_bind_addr(id: *mut RdmaCmId, addr: *mut sockaddr) -> c_int, missing -1;
     // SAFETY: the program's id and address.
-    after |shim, ended, _rc| unsafe {
+    failed |shim, ended, _rc| unsafe {
         calls::ended_on_id(shim, ended, id, |_, _, subject| subject.src = given_address(addr).or(subject.src));
     };
 }
@@ -34,7 +34,7 @@ entry! {
     fn rdma_resolve_addr(id: *mut RdmaCmId, src: *mut sockaddr, dst: *mut sockaddr, timeout_ms: c_int) -> c_int, missing -1;
     before |shim| shim.state().begin(IdPtr(id as usize), Stage::Address, Role::Client);
     // SAFETY: the program's id and addresses.
-    after |shim, ended, _rc| unsafe {
+    failed |shim, ended, _rc| unsafe {
         calls::ended_on_id(shim, ended, id, |_, _, subject| {
             subject.src = given_address(src).or(subject.src);
             subject.dst = given_address(dst).or(subject.dst);
@@ -46,7 +46,7 @@ entry! {
     fn rdma_resolve_route(id: *mut RdmaCmId, timeout_ms: c_int) -> c_int, missing -1;
     before |shim| shim.state().begin(IdPtr(id as usize), Stage::Route, Role::Client);
     // SAFETY: the program's id.
-    after |shim, ended, _rc| unsafe { calls::ended_on_id(shim, ended, id, |_, _, _| {}) };
+    failed |shim, ended, _rc| unsafe { calls::ended_on_id(shim, ended, id, |_, _, _| {}) };
 }
 
 /// # Safety

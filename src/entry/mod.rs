@@ -14,12 +14,13 @@ mod queue_pairs;
 mod teardown;
 mod verbs;
 
-/// Defines one entry: `before` and `after` see the shim, `after` also how the call ended.
+/// Defines one entry: `before` and `after` see the shim, `after` also how the call ended; `failed` is
+/// an `after` that a call which went well does not pay for.
 macro_rules! entry {
     (
         fn $name:ident($($arg:ident: $ty:ty),* $(,)?) $(-> $ret:ty)?, missing $failure:expr;
         before |$before:ident| $first:expr;
-        after |$after:ident, $ended:ident, $rc:ident| $last:expr;
+        $how:ident |$after:ident, $ended:ident, $rc:ident| $last:expr;
     ) => {
         /// # Safety
         /// As the function of this name in the real library.
@@ -32,18 +33,26 @@ macro_rules! entry {
             call.before(|$before| $first);
             // SAFETY: the program's own arguments, unchanged.
             let $rc = unsafe { real($($arg),*) };
-            call.after($rc, |$after, $ended| $last);
+            call.$how($rc, |$after, $ended| $last);
             $rc
         }
     };
     (
         fn $name:ident($($arg:ident: $ty:ty),* $(,)?) $(-> $ret:ty)?, missing $failure:expr;
-        after |$after:ident, $ended:ident, $rc:ident| $last:expr;
+        $how:ident |$after:ident, $ended:ident, $rc:ident| $last:expr;
     ) => {
-        entry! {
-            fn $name($($arg: $ty),*) $(-> $ret)?, missing $failure;
-            before |_shim| {};
-            after |$after, $ended, $rc| $last;
+        /// # Safety
+        /// As the function of this name in the real library.
+        #[cfg_attr(not(test), no_mangle)]
+        pub unsafe extern "C-unwind" fn $name($($arg: $ty),*) $(-> $ret)? {
+            let Some(real) = $crate::real::$name() else {
+                return $crate::boundary::missing(stringify!($name), $failure);
+            };
+            let call = $crate::boundary::enter(stringify!($name));
+            // SAFETY: the program's own arguments, unchanged.
+            let $rc = unsafe { real($($arg),*) };
+            call.$how($rc, |$after, $ended| $last);
+            $rc
         }
     };
 }

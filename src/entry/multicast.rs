@@ -13,7 +13,7 @@ entry! {
     fn rdma_join_multicast(id: *mut RdmaCmId, addr: *mut sockaddr, context: *mut c_void) -> c_int, missing -1;
     before |shim| shim.state().begin(IdPtr(id as usize), Stage::Multicast, Role::None);
     // SAFETY: the program's id and address.
-    after |shim, ended, _rc| unsafe {
+    failed |shim, ended, _rc| unsafe {
         calls::ended_on_id(shim, ended, id, |_, _, subject| subject.dst = given_address(addr));
     };
 }
@@ -22,5 +22,5 @@ entry! {
     fn rdma_join_multicast_ex(id: *mut RdmaCmId, attr: *mut Opaque, context: *mut c_void) -> c_int, missing -1;
     before |shim| shim.state().begin(IdPtr(id as usize), Stage::Multicast, Role::None);
     // SAFETY: the program's id.
-    after |shim, ended, _rc| unsafe { calls::ended_on_id(shim, ended, id, |_, _, _| {}) };
+    failed |shim, ended, _rc| unsafe { calls::ended_on_id(shim, ended, id, |_, _, _| {}) };
 }

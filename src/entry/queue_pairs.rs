@@ -52,11 +52,11 @@ unsafe fn created(
 entry! {
     fn rdma_create_srq(id: *mut RdmaCmId, pd: *mut IbvPd, attr: *mut Opaque) -> c_int, missing -1;
     // SAFETY: the program's id.
-    after |shim, ended, _rc| unsafe { calls::ended_on_id(shim, ended, id, |_, _, _| {}) };
+    failed |shim, ended, _rc| unsafe { calls::ended_on_id(shim, ended, id, |_, _, _| {}) };
 }
 
 entry! {
     fn rdma_create_srq_ex(id: *mut RdmaCmId, attr: *mut Opaque) -> c_int, missing -1;
     // SAFETY: the program's id.
-    after |shim, ended, _rc| unsafe { calls::ended_on_id(shim, ended, id, |_, _, _| {}) };
+    failed |shim, ended, _rc| unsafe { calls::ended_on_id(shim, ended, id, |_, _, _| {}) };
 }

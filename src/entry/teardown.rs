@@ -22,7 +22,7 @@ pub unsafe extern "C-unwind" fn rdma_destroy_id(id: *mut RdmaCmId) -> c_int {
     });
     // SAFETY: the program's own argument.
     let rc = unsafe { real(id) };
-    call.after(rc, |shim, ended| {
+    call.watched(rc, key.is_some(), |shim, ended| {
         waits::call_ends(shim, key);
         if ended.failed.is_some() {
             events::remember(shim, id, record);
@@ -74,7 +74,7 @@ pub unsafe extern "C-unwind" fn ibv_destroy_qp(qp: *mut IbvQp) -> c_int {
     });
     // SAFETY: the program's own argument.
     let rc = unsafe { real(qp) };
-    call.after(rc, |shim, ended| {
+    call.watched(rc, key.is_some(), |shim, ended| {
         waits::call_ends(shim, key);
         if ended.failed.is_some() {
             asynchronous::remember(shim, qp, record);
@@ -101,7 +101,7 @@ pub unsafe extern "C-unwind" fn rdma_leave_multicast(
     });
     // SAFETY: the program's own arguments.
     let rc = unsafe { real(id, addr) };
-    call.after(rc, |shim, ended| {
+    call.watched(rc, key.is_some(), |shim, ended| {
         waits::call_ends(shim, key);
         // SAFETY: the program's id.
         unsafe { calls::ended_on_id(shim, ended, id, |_, _, _| {}) };
@@ -126,7 +126,7 @@ pub unsafe extern "C-unwind" fn rdma_migrate_id(
     });
     // SAFETY: the program's own arguments.
     let rc = unsafe { real(id, channel) };
-    call.after(rc, |shim, ended| {
+    call.watched(rc, key.is_some(), |shim, ended| {
         waits::call_ends(shim, key);
         // SAFETY: the program's id.
         unsafe { calls::ended_on_id(shim, ended, id, |_, _, _| {}) };

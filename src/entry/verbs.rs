@@ -13,19 +13,19 @@ use std::ptr::null_mut;
 
 entry! {
     fn ibv_open_device(device: *mut IbvDevice) -> *mut IbvContext, missing null_mut();
-    after |shim, ended, _rc| calls::ended(shim, ended, Subject::default, |_| {});
+    failed |shim, ended, _rc| calls::ended(shim, ended, Subject::default, |_| {});
 }
 
 entry! {
     fn ibv_alloc_pd(context: *mut IbvContext) -> *mut IbvPd, missing null_mut();
     // SAFETY: the program's context.
-    after |shim, ended, _rc| calls::ended(shim, ended, || unsafe { Subject::of_context(context) }, |_| {});
+    failed |shim, ended, _rc| calls::ended(shim, ended, || unsafe { Subject::of_context(context) }, |_| {});
 }
 
 entry! {
     fn ibv_create_cq(context: *mut IbvContext, cqe: c_int, user: *mut c_void, channel: *mut IbvCompChannel, vector: c_int) -> *mut IbvCq, missing null_mut();
     // SAFETY: the program's context.
-    after |shim, ended, _rc| calls::ended(shim, ended, || unsafe { Subject::of_context(context) }, |f| unsafe {
+    failed |shim, ended, _rc| calls::ended(shim, ended, || unsafe { Subject::of_context(context) }, |f| unsafe {
         facts::completion_queue(f, context, cqe);
     });
 }
@@ -33,19 +33,19 @@ entry! {
 entry! {
     fn ibv_create_comp_channel(context: *mut IbvContext) -> *mut IbvCompChannel, missing null_mut();
     // SAFETY: the program's context.
-    after |shim, ended, _rc| calls::ended(shim, ended, || unsafe { Subject::of_context(context) }, |_| {});
+    failed |shim, ended, _rc| calls::ended(shim, ended, || unsafe { Subject::of_context(context) }, |_| {});
 }
 
 entry! {
     fn ibv_create_srq(pd: *mut IbvPd, attr: *mut Opaque) -> *mut IbvSrq, missing null_mut();
     // SAFETY: the program's protection domain.
-    after |shim, ended, _rc| calls::ended(shim, ended, || unsafe { of_pd(pd) }, |_| {});
+    failed |shim, ended, _rc| calls::ended(shim, ended, || unsafe { of_pd(pd) }, |_| {});
 }
 
 entry! {
     fn ibv_create_qp(pd: *mut IbvPd, attr: *mut IbvQpInitAttr) -> *mut IbvQp, missing null_mut();
     // SAFETY: the program's protection domain and attributes.
-    after |shim, ended, _rc| calls::ended(shim, ended, || unsafe { of_pd(pd) }, |f| unsafe {
+    failed |shim, ended, _rc| calls::ended(shim, ended, || unsafe { of_pd(pd) }, |f| unsafe {
         facts::queue_pair(f, facts::context_of(pd), attr);
     });
 }
@@ -63,11 +63,11 @@ pub unsafe extern "C-unwind" fn ibv_modify_qp(
     };
     let call = boundary::enter("ibv_modify_qp");
     // SAFETY: the program's queue pair and attributes.
-    let states = call.decide(None, |_| unsafe { states(qp, attr, mask) });
+    let states = unsafe { states(qp, attr, mask) };
     // SAFETY: the program's own arguments.
     let rc = unsafe { real(qp, attr, mask) };
     // SAFETY: as above.
-    call.after(rc, |shim, ended| unsafe {
+    call.failed(rc, |shim, ended| unsafe {
         modified(shim, ended, qp, states)
     });
     rc
@@ -120,25 +120,25 @@ unsafe fn modified(
 entry! {
     fn ibv_reg_mr(pd: *mut IbvPd, addr: *mut c_void, length: size_t, access: c_int) -> *mut IbvMr, missing null_mut();
     // SAFETY: the program's protection domain.
-    after |shim, ended, _rc| unsafe { registered(shim, ended, pd, addr, length, access as u32) };
+    failed |shim, ended, _rc| unsafe { registered(shim, ended, pd, addr, length, access as u32) };
 }
 
 entry! {
     fn ibv_reg_mr_iova(pd: *mut IbvPd, addr: *mut c_void, length: size_t, iova: u64, access: c_int) -> *mut IbvMr, missing null_mut();
     // SAFETY: the program's protection domain.
-    after |shim, ended, _rc| unsafe { registered(shim, ended, pd, addr, length, access as u32) };
+    failed |shim, ended, _rc| unsafe { registered(shim, ended, pd, addr, length, access as u32) };
 }
 
 entry! {
     fn ibv_reg_mr_iova2(pd: *mut IbvPd, addr: *mut c_void, length: size_t, iova: u64, access: c_uint) -> *mut IbvMr, missing null_mut();
     // SAFETY: the program's protection domain.
-    after |shim, ended, _rc| unsafe { registered(shim, ended, pd, addr, length, access) };
+    failed |shim, ended, _rc| unsafe { registered(shim, ended, pd, addr, length, access) };
 }
 
 entry! {
     fn ibv_reg_dmabuf_mr(pd: *mut IbvPd, offset: u64, length: size_t, iova: u64, fd: c_int, access: c_int) -> *mut IbvMr, missing null_mut();
     // SAFETY: the program's protection domain.
-    after |shim, ended, _rc| calls::ended(shim, ended, || unsafe { of_pd(pd) }, |f| {
+    failed |shim, ended, _rc| calls::ended(shim, ended, || unsafe { of_pd(pd) }, |f| {
         f.length = Some(length as u64);
         f.access = Some(access as u32);
     });
