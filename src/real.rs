@@ -5,6 +5,7 @@
 //! thread that holds the loader's lock (a constructor during dlopen) can never wait for us.
 
 use crate::abi::{cm::*, verbs::*};
+use crate::boundary::guard;
 use crate::symbols::{self, Symbol};
 use libc::{c_int, c_void, size_t, sockaddr};
 use std::ffi::{CStr, CString};
@@ -17,7 +18,12 @@ const MISSING: usize = 1;
 fn resolve(slot: &AtomicUsize, name: &str) -> Option<usize> {
     let mut known = slot.load(Ordering::Acquire);
     if known == UNKNOWN {
-        known = symbols::find(name).and_then(look_up).unwrap_or(MISSING);
+        // A handler that leaves by longjmp, or a cancellation, must not meet the loader at work.
+        let find = || symbols::find(name).and_then(look_up).unwrap_or(MISSING);
+        known = match guard::inside() {
+            true => find(),
+            false => guard::run(find).unwrap_or(MISSING),
+        };
         slot.store(known, Ordering::Release);
     }
     (known != MISSING).then_some(known)

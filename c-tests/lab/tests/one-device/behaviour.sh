@@ -54,6 +54,10 @@ alike no_memory "$beh/no_memory"
 shown program 'failed 40'
 shown program 'lives'
 
+alike jumps "$beh/jumps"
+shown program 'no harm: 0'
+shown program 'exit status 0'
+
 alike constructor "$beh/constructor"
 for mode in direct plugin deepbind; do
     alike dlopen_$mode "$beh/dlopen_local" $mode "$beh/plugin.so"
