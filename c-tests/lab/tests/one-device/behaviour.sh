@@ -57,6 +57,7 @@ shown program 'lives'
 alike jumps "$beh/jumps"
 shown program 'no harm: 0'
 shown program 'exit status 0'
+line program peer-kernel connect 'REJECTED 8'
 
 alike constructor "$beh/constructor"
 for mode in direct plugin deepbind; do
