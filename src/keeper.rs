@@ -12,17 +12,19 @@ use std::time::Instant;
 const STACK: usize = 256 * 1024;
 
 /// Starts the keeper of this process if it does not run. To be called after that which it is to look
-/// after was put down. Called with all signals blocked, and the thread inherits that: the program's
-/// handlers never run on it.
+/// after was put down. The thread inherits that all signals are blocked: the program's handlers never
+/// run on it.
 pub fn ensure(shim: &'static Shim) {
     let state = shim.state();
     if !shim.config.threads || state.keeper.swap(true, Ordering::AcqRel) {
         return;
     }
+    let mask = guard::block_signals();
     let started = std::thread::Builder::new()
         .name("cmshim-keeper".to_owned())
         .stack_size(STACK + sys::thread_local_size())
         .spawn(move || keep(shim));
+    guard::restore_signals(&mask);
     if let Err(error) = started {
         log::warn!(
             "cannot start a thread ({error}): early warnings and the watchdog are off in this process"

@@ -140,6 +140,7 @@ real! {
     ibv_create_srq(*mut IbvPd, *mut Opaque) -> *mut IbvSrq;
     ibv_create_qp(*mut IbvPd, *mut IbvQpInitAttr) -> *mut IbvQp;
     ibv_modify_qp(*mut IbvQp, *mut IbvQpAttr, c_int) -> c_int;
+    ibv_query_qp(*mut IbvQp, *mut IbvQpAttr, c_int, *mut IbvQpInitAttr) -> c_int;
     ibv_destroy_qp(*mut IbvQp) -> c_int;
     ibv_reg_mr(*mut IbvPd, *mut c_void, size_t, c_int) -> *mut IbvMr;
     ibv_reg_mr_iova(*mut IbvPd, *mut c_void, size_t, u64, c_int) -> *mut IbvMr;

@@ -365,3 +365,30 @@ fn what_no_code_tells() {
         .contains("backlog of 4"));
     assert_eq!(explain::async_event(1).numbers.async_event, Some(1));
 }
+
+#[test]
+fn a_search_for_the_inline_limit_is_not_told_as_an_error() {
+    let severity = |call, inline, wanted: &[Limit]| {
+        let facts = Facts {
+            inline,
+            wanted: wanted.to_vec(),
+            ..Facts::default()
+        };
+        explain::call(&CallQuery {
+            call,
+            errno: 22,
+            facts: &facts,
+            role: Role::None,
+            transport: Transport::Roce,
+        })
+        .severity
+    };
+    let over = [Limit {
+        name: "max_send_wr",
+        wanted: 9,
+        max: 8,
+    }];
+    assert_eq!(severity("ibv_create_qp", Some(512), &[]), Severity::Info);
+    assert!(severity("ibv_create_qp", None, &[]) < Severity::Info);
+    assert!(severity("ibv_create_qp", Some(512), &over) < Severity::Info);
+}

@@ -155,7 +155,13 @@ fn the_end_of_a_connection() {
     let ours = ended(Role::Client, Some(3), true, 0);
     assert_eq!(said(ours), (Severity::Debug, Who::ThisProcess));
     let short = ended(Role::Client, Some(3), false, 0);
-    assert_eq!(said(short), (Severity::Warn, Who::PeerProgram));
+    assert_eq!(said(short), (Severity::Info, Who::PeerProgram));
+    let unused = explain::event(&EventQuery {
+        since_established: Some(Duration::from_millis(3)),
+        no_data: true,
+        ..query(ev::DISCONNECTED, 0, Transport::Roce, Role::Client)
+    });
+    assert_eq!(said(unused), (Severity::Warn, Who::PeerProgram));
     let short = ended(Role::Server, Some(3), false, 0);
     assert_eq!(said(short), (Severity::Info, Who::PeerProgram));
     let border = ended(Role::Client, Some(1_000), false, 0);

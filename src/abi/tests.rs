@@ -74,13 +74,22 @@ fn verbs_members_stand_where_the_headers_put_them() {
             send_cq = send_cq, recv_cq = recv_cq, srq = srq, cap = cap, qp_type = qp_type,
             sq_sig_all = sq_sig_all,
         }
-        IbvQpAttr = c::ibv_qp_attr { qp_state = qp_state, cur_qp_state = cur_qp_state }
+        IbvQpAttr = c::ibv_qp_attr {
+            qp_state = qp_state, cur_qp_state = cur_qp_state, rq_psn = rq_psn, sq_psn = sq_psn,
+        }
         IbvAsyncEvent = c::ibv_async_event { element = element, event_type = event_type }
         IbvDeviceAttr = c::ibv_device_attr {
             max_qp = max_qp, max_qp_wr = max_qp_wr, max_sge = max_sge, max_cq = max_cq,
             max_cqe = max_cqe, max_mr = max_mr, max_srq_wr = max_srq_wr, phys_port_cnt = phys_port_cnt,
         }
     );
+}
+
+#[test]
+fn the_query_buffer_holds_a_whole_structure() {
+    assert!(size_of::<QueryBuffer>() >= size_of::<c::ibv_qp_attr>());
+    assert_eq!(QP_RQ_PSN as u32, c::ibv_qp_attr_mask::IBV_QP_RQ_PSN.0);
+    assert_eq!(QP_SQ_PSN as u32, c::ibv_qp_attr_mask::IBV_QP_SQ_PSN.0);
 }
 
 #[test]

@@ -95,15 +95,30 @@ pub struct IbvQpInitAttr {
     pub sq_sig_all: c_int,
 }
 
-/// `struct ibv_qp_attr`, up to the states.
+/// `struct ibv_qp_attr`, up to the sequence numbers.
 #[repr(C)]
 pub struct IbvQpAttr {
     pub qp_state: c_int,
     pub cur_qp_state: c_int,
+    pub path_mtu: c_int,
+    pub path_mig_state: c_int,
+    pub qkey: u32,
+    pub rq_psn: u32,
+    pub sq_psn: u32,
+}
+
+/// Room for a whole `struct ibv_qp_attr` (144 bytes), which ibv_query_qp fills.
+#[repr(C)]
+pub struct QueryBuffer {
+    pub attr: IbvQpAttr,
+    _rest: [u64; 32],
 }
 
 /// `IBV_QP_STATE` of `enum ibv_qp_attr_mask`.
 pub const QP_STATE: c_int = 1;
+/// `IBV_QP_RQ_PSN` and `IBV_QP_SQ_PSN`.
+pub const QP_RQ_PSN: c_int = 1 << 12;
+pub const QP_SQ_PSN: c_int = 1 << 16;
 
 /// `struct ibv_async_event`; the element is a pointer, or a port number in its first four bytes.
 #[repr(C)]

@@ -17,7 +17,9 @@ entry! {
         unsafe { waits::connect_begins(shim, id) };
     };
     failed |shim, ended, _rc| {
-        waits::connect_ends(shim, IdPtr(id as usize));
+        if !ended.failed.is_some_and(|errno| calls::in_progress(ended.name, errno)) {
+            waits::connect_ends(shim, IdPtr(id as usize));
+        }
         // SAFETY: the program's id and parameters.
         unsafe {
             calls::ended_on_id(shim, ended, id, |f, _, _| facts::private_data(f, param, facts::REQ_PRIVATE));

@@ -6,7 +6,7 @@ use crate::boundary::thread::{note_inner, Inner};
 use crate::boundary::{self, shim::Shim, Ended};
 use crate::real;
 use crate::reasons::subject::Subject;
-use crate::reasons::{asynchronous, calls, facts};
+use crate::reasons::{asynchronous, calls, facts, traffic};
 use cmshim_core::codes::qp_state;
 use libc::{c_int, c_uint, c_void, size_t};
 use std::ptr::null_mut;
@@ -47,6 +47,7 @@ entry! {
     // SAFETY: the program's protection domain and attributes.
     failed |shim, ended, _rc| calls::ended(shim, ended, || unsafe { of_pd(pd) }, |f| unsafe {
         facts::queue_pair(f, facts::context_of(pd), attr);
+        f.inline = attr.as_ref().map(|a| a.cap.max_inline_data).filter(|bytes| *bytes > 0);
     });
 }
 
@@ -66,6 +67,11 @@ pub unsafe extern "C-unwind" fn ibv_modify_qp(
     let states = unsafe { states(qp, attr, mask) };
     // SAFETY: the program's own arguments.
     let rc = unsafe { real(qp, attr, mask) };
+    if rc == 0 && mask & (QP_RQ_PSN | QP_SQ_PSN) != 0 {
+        // SAFETY: as above.
+        call.noted(rc, |shim, _| unsafe { traffic::set(shim, qp, attr, mask) });
+        return rc;
+    }
     // SAFETY: as above.
     call.failed(rc, |shim, ended| unsafe {
         modified(shim, ended, qp, states)

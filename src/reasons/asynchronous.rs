@@ -103,7 +103,7 @@ pub fn belongs(shim: &Shim, qp: *const IbvQp, id: super::state::IdPtr) {
         QpPtr(qp as usize),
         QpRecord {
             id: Some(id),
-            unacked: Vec::new(),
+            ..QpRecord::default()
         },
     );
 }

@@ -46,10 +46,32 @@ pub fn ended(
     tell(shim, ended.name, errno, facts, &subject(), Role::None);
 }
 
+/// A synchronous id waits inside the call; on a non-blocking channel it comes back with EAGAIN, as
+/// rsocket uses it, and a signal ends the wait with EINTR. Neither is a failure.
+pub fn in_progress(call: &str, errno: i32) -> bool {
+    let waits = matches!(
+        call,
+        "rdma_resolve_addr"
+            | "rdma_resolve_route"
+            | "rdma_connect"
+            | "rdma_accept"
+            | "rdma_disconnect"
+            | "rdma_get_request"
+            | "rdma_create_ep"
+            | "rdma_join_multicast"
+            | "rdma_join_multicast_ex"
+            | "rdma_get_cm_event"
+    );
+    waits && matches!(errno, libc::EAGAIN | libc::EINTR | libc::EINPROGRESS)
+}
+
 /// The errno if a line is to be written now.
 fn pending(ended: Ended) -> Option<i32> {
     let errno = ended.failed?;
     if log::max_level() == log::LevelFilter::Off {
+        return None;
+    }
+    if in_progress(ended.name, errno) {
         return None;
     }
     if !ended.outermost {

@@ -3,7 +3,7 @@
 use super::emit::{self, Line};
 use super::state::{IdPtr, IdRecord, UnAcked};
 use super::subject::Subject;
-use super::{calls, storm, waits};
+use super::{calls, storm, traffic, waits};
 use crate::abi::cm::{RdmaCmEvent, RdmaCmId};
 use crate::boundary::{shim::Shim, thread, Ended};
 use cmshim_core::codes::{event as ev, qp_state};
@@ -92,9 +92,12 @@ unsafe fn tell(shim: &'static Shim, e: &RdmaCmEvent, before: &IdRecord) {
     // SAFETY: see above.
     let mut subject = unsafe { Subject::of(e.id) };
     subject.qp_num = before.qp_num;
+    let rejected = e.event == ev::REJECTED;
     // SAFETY: the event is whole and not acked.
-    let private_data = unsafe { private_data(e) }.filter(|_| e.event == ev::REJECTED);
+    let private_data = rejected.then(|| unsafe { private_data(e) }).flatten();
     let query = EventQuery {
+        // SAFETY: the id is alive.
+        no_data: unsafe { dropped_unused(shim, e, before) },
         private_data: private_data.iter().flatten().any(|byte| *byte != 0),
         event: e.event,
         status: e.status,
@@ -141,6 +144,19 @@ fn good(e: &RdmaCmEvent) -> bool {
                 | ev::MULTICAST_JOIN
                 | ev::TIMEWAIT_EXIT
         )
+}
+
+/// Did the server end a young connection over which nothing went?
+///
+/// # Safety
+/// The event's id is alive.
+unsafe fn dropped_unused(shim: &Shim, e: &RdmaCmEvent, before: &IdRecord) -> bool {
+    let young = before
+        .established
+        .is_some_and(|t| t.elapsed() < shim.config.reasons.short_lived);
+    let by_peer = e.event == ev::DISCONNECTED && !before.we_disconnected;
+    // SAFETY: see above. The queue pair is only followed if it has a record.
+    young && by_peer && before.role == Role::Client && traffic::none(shim, unsafe { (*e.id).qp })
 }
 
 /// librdmacm reports its own failed queue pair move as CONNECT_ERROR -1 and loses the errno.

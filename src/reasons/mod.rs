@@ -9,6 +9,7 @@ pub mod refusals;
 pub mod state;
 pub mod storm;
 pub mod subject;
+pub mod traffic;
 pub mod waits;
 pub mod watch;
 

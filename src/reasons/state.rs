@@ -79,6 +79,14 @@ impl Default for IdRecord {
 pub struct QpRecord {
     pub id: Option<IdPtr>,
     pub unacked: Vec<i32>,
+    pub psns: Psns,
+}
+
+/// Packet sequence numbers that a connection started with.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Psns {
+    pub send: Option<u32>,
+    pub receive: Option<u32>,
 }
 
 impl State {

@@ -111,6 +111,7 @@ pub const SYMBOLS: &[Symbol] = symbols! {
 /// Symbols that the shim calls but does not export.
 pub const CALLED_ONLY: &[Symbol] = symbols! {
     Ibverbs c"IBVERBS_1.1" {
+        ibv_query_qp: "asked whether anything went over a connection", "";
         ibv_query_device: "asked for the device's limits when a creation failed", "";
     }
 };

@@ -1,7 +1,7 @@
 //! Writing into descriptors and files of somebody else's process, without harm.
 
 use super::load::{status, was_stderr};
-use crate::boundary::guard::errno;
+use crate::boundary::guard::{block_signals, errno, restore_signals};
 use libc::{c_int, stat};
 use std::fs::OpenOptions;
 use std::mem::MaybeUninit;
@@ -111,9 +111,10 @@ fn put(fd: RawFd, line: &str) -> bool {
     })
 }
 
-/// SIGPIPE (no reader) and SIGXFSZ (file size limit) would end the program. All signals are blocked
-/// here already (`guard`); one that this write raised is taken back before they are let in again.
+/// SIGPIPE (no reader) and SIGXFSZ (file size limit) would end the program. All signals are blocked;
+/// one that this write raised is taken back before they are let in again.
 fn without_write_signals(write: impl FnOnce() -> bool) -> bool {
+    let mask = block_signals();
     let raised = [libc::SIGPIPE, libc::SIGXFSZ];
     let before = raised.map(pending);
     let written = write();
@@ -122,6 +123,7 @@ fn without_write_signals(write: impl FnOnce() -> bool) -> bool {
             take(signal);
         }
     }
+    restore_signals(&mask);
     written
 }
 

@@ -22,7 +22,7 @@ pub fn disconnected(q: &EventQuery) -> Explanation {
         );
     }
     match q.since_established {
-        Some(lived) if lived < q.short_lived => short_lived(q.role),
+        Some(lived) if lived < q.short_lived => short_lived(q),
         _ => Explanation::new(
             Who::PeerProgram,
             Severity::Debug,
@@ -64,20 +64,24 @@ fn reset() -> Explanation {
     .with_next("Read the peer's log at this moment. On the peer: dmesg")
 }
 
-fn short_lived(role: Role) -> Explanation {
+/// Many programs end a short connection from the server's side. On the client it is bad news only if
+/// not one packet went over it.
+fn short_lived(q: &EventQuery) -> Explanation {
     let e = |severity, summary: &str| {
         Explanation::new(Who::PeerProgram, severity, "ended", "", summary)
     };
-    match role {
+    match q.role {
         Role::Server => e(
             Severity::Info,
             "the client disconnected at once, or its program ended",
         )
         .with_cause("A health check or a port scan looks like this, and so does a client that did not like our answer.")
         .with_next("Read the client's log at this moment"),
+        _ if !q.no_data => e(Severity::Info, "the peer disconnected soon")
+            .with_next("If that is not what it should do: read the peer's log at this moment"),
         _ => e(
             Severity::Warn,
-            "the peer took the connection and dropped it at once, or its program ended",
+            "the peer took the connection and dropped it before any data, or its program ended",
         )
         .with_cause("Typical: it refused the log-in or the protocol version after accepting, hit its connection limit, could not register memory, or crashed.")
         .with_next("Read the peer's log at this moment; the completions of this QP tell if data was lost"),

@@ -33,6 +33,9 @@ fn rdma_create_qp(q: &CallQuery) -> Option<Explanation> {
 }
 
 fn create_qp(q: &CallQuery) -> Option<Explanation> {
+    if let (12 | 22, Some(bytes), None) = (q.errno, q.facts.inline, over_limit(q)) {
+        return Some(too_much_inline(bytes));
+    }
     Some(match q.errno {
         22 => over_limit(q).unwrap_or_else(|| {
             own(
@@ -55,6 +58,20 @@ fn create_qp(q: &CallQuery) -> Option<Explanation> {
         ),
         _ => return None,
     })
+}
+
+/// A device does not tell how much inline data it takes, so programs (libfabric, UCX) try, and a
+/// failure is how they learn it.
+fn too_much_inline(bytes: u32) -> Explanation {
+    let e = own(
+        format!("probably more inline data than the device takes ({bytes} bytes)"),
+        "All other attributes are within its limits. Some programs find this limit by trying, and then this is no error.",
+        "If the program ends here: lower its max_inline_data",
+    );
+    Explanation {
+        severity: Severity::Info,
+        ..e
+    }
 }
 
 /// ENOMEM and friends: device full, cgroup limit, or pinned memory.

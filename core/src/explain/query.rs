@@ -20,6 +20,8 @@ pub struct EventQuery {
     pub short_lived: Duration,
     /// The call inside librdmacm that failed first, and its errno: what a status of -1 hides.
     pub nested: Option<(&'static str, i32)>,
+    /// The queue pair's sequence numbers tell that no packet went either way.
+    pub no_data: bool,
     /// The event carries private data that is not all zero: the peer's program wrote it.
     pub private_data: bool,
 }
@@ -35,6 +37,7 @@ impl Default for EventQuery {
             we_disconnected: false,
             short_lived: Duration::from_secs(1),
             nested: None,
+            no_data: false,
             private_data: false,
         }
     }
@@ -69,6 +72,8 @@ pub struct Facts {
     /// Length of the private data given, and the most that fits.
     pub private_data_len: Option<u32>,
     pub private_data_max: Option<u32>,
+    /// Inline data asked for in a direct ibv_create_qp, in bytes. No attribute of a device tells its limit.
+    pub inline: Option<u32>,
     /// Capabilities asked for, beside the device's limits.
     pub wanted: Vec<Limit>,
     /// State change asked for, by name.
