@@ -26,9 +26,10 @@ pub unsafe extern "C-unwind" fn rdma_get_cm_event(
         call.done();
         return rc;
     }
-    // SAFETY: on success the real call filled `event`.
+    // SAFETY: on success the real call filled `event`, and used the channel.
     call.after(rc, |shim, ended| unsafe {
-        events::handed_over(shim, ended, event)
+        let fd = channel.as_ref().map_or(-1, |channel| channel.fd);
+        events::handed_over(shim, ended, event, fd)
     });
     rc
 }

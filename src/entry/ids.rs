@@ -57,10 +57,11 @@ pub unsafe extern "C-unwind" fn rdma_listen(id: *mut RdmaCmId, backlog: c_int) -
         return boundary::missing("rdma_listen", -1);
     };
     let call = boundary::enter("rdma_listen");
+    let own = storm::Backlog::as_asked(backlog);
     // SAFETY: the program's id.
-    let backlog = call.decide(backlog, |shim| unsafe { storm::backlog(shim, id, backlog) });
+    let backlog = call.decide(own, |shim| unsafe { storm::backlog(shim, id, backlog) });
     // SAFETY: the program's id; the backlog is only a number.
-    let rc = unsafe { real(id, backlog) };
+    let rc = unsafe { real(id, backlog.asked) };
     call.after(rc, |shim, ended| {
         storm::listens(shim, ended, id, backlog);
         // SAFETY: the program's id.

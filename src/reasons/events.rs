@@ -11,11 +11,16 @@ use cmshim_core::explain::{self, EventQuery};
 use cmshim_core::model::{Explanation, Role, Severity, Stage};
 use std::time::{Duration, Instant};
 
-/// rdma_get_cm_event returned.
+/// rdma_get_cm_event returned, from the channel of descriptor `fd`.
 ///
 /// # Safety
 /// On success `event` points to the event that librdmacm just handed over.
-pub unsafe fn handed_over(shim: &'static Shim, ended: Ended, event: *const *mut RdmaCmEvent) {
+pub unsafe fn handed_over(
+    shim: &'static Shim,
+    ended: Ended,
+    event: *const *mut RdmaCmEvent,
+    fd: i32,
+) {
     if ended.failed.is_some() {
         calls::ended(shim, ended, Subject::default, |_| {});
         return;
@@ -30,7 +35,7 @@ pub unsafe fn handed_over(shim: &'static Shim, ended: Ended, event: *const *mut 
     // SAFETY: librdmacm keeps the id of an un-acked event alive.
     unsafe {
         if e.event == ev::CONNECT_REQUEST {
-            storm::request_taken(shim, e.listen_id);
+            storm::request_taken(shim, e.listen_id, fd);
         }
         tell(shim, e, &before);
     }

@@ -13,15 +13,46 @@ use crate::sys::device;
 use cmshim_core::explain;
 use cmshim_core::model::{Role, Stage};
 
-/// The backlog to ask for instead of the program's. The kernel reads 0, negative and too large
-/// numbers as its maximum (`ucma_listen`); on iWARP the number goes to the device, so it is left.
+/// What rdma_listen is to ask for.
+#[derive(Clone, Copy)]
+pub struct Backlog {
+    pub asked: i32,
+    /// The kernel's maximum, if it was looked up.
+    cap: Option<u32>,
+}
+
+impl Backlog {
+    /// The program's own.
+    pub fn as_asked(asked: i32) -> Backlog {
+        Backlog { asked, cap: None }
+    }
+
+    /// What the kernel makes of it: 0, negative and too large numbers are its maximum (`ucma_listen`).
+    fn in_force(self) -> u32 {
+        let cap = self.cap.unwrap_or_else(device::max_backlog);
+        let asked = u32::try_from(self.asked).unwrap_or(0);
+        if (1..cap).contains(&asked) {
+            asked
+        } else {
+            cap
+        }
+    }
+}
+
+/// The backlog to ask for instead of the program's. Only small positive numbers are raised; on iWARP
+/// the number goes to the device, so it is left.
 ///
 /// # Safety
 /// `id` is null or valid during this call.
-pub unsafe fn backlog(shim: &Shim, id: *const RdmaCmId, asked: i32) -> i32 {
-    let least = shim.config.listen.min_backlog.min(device::max_backlog()) as i32;
+pub unsafe fn backlog(shim: &Shim, id: *const RdmaCmId, asked: i32) -> Backlog {
+    let cap = device::max_backlog();
+    let own = Backlog {
+        asked,
+        cap: Some(cap),
+    };
+    let least = shim.config.listen.min_backlog.min(cap) as i32;
     if asked <= 0 || asked >= least {
-        return asked;
+        return own;
     }
     // SAFETY: as promised by the caller.
     let iwarp = match unsafe { Subject::of(id) }.device {
@@ -30,45 +61,39 @@ pub unsafe fn backlog(shim: &Shim, id: *const RdmaCmId, asked: i32) -> i32 {
         None => device::any_iwarp(),
     };
     if iwarp {
-        return asked;
+        return own;
     }
     log::info!(
         "listen backlog raised from {asked} to {least} (listen.min_backlog; 0 leaves the program's own)"
     );
-    least
+    Backlog {
+        asked: least,
+        ..own
+    }
 }
 
 /// rdma_listen returned: notes what is in force.
-pub fn listens(shim: &Shim, ended: Ended, id: *const RdmaCmId, backlog: i32) {
+pub fn listens(shim: &Shim, ended: Ended, id: *const RdmaCmId, backlog: Backlog) {
     if ended.failed.is_some() {
         return;
     }
-    let cap = device::max_backlog();
-    let in_force = u32::try_from(backlog)
-        .ok()
-        .filter(|b| *b > 0 && *b < cap)
-        .unwrap_or(cap);
-    shim.state()
-        .begin(IdPtr(id as usize), Stage::Listen, Role::Server);
-    shim.state()
-        .with(IdPtr(id as usize), |r| r.backlog = in_force);
+    let in_force = backlog.in_force();
+    let state = shim.state();
+    state.begin(IdPtr(id as usize), Stage::Listen, Role::Server);
+    state.with(IdPtr(id as usize), |r| r.backlog = in_force);
 }
 
-/// A connect request was handed over, which frees its place in the backlog. If as many in a row as
-/// the backlog holds had the next one waiting behind them, it was full, and more were dropped.
+/// A connect request was handed over from the channel of that descriptor, which frees its place in the
+/// backlog. If as many in a row as the backlog holds had the next one waiting behind them, it was full,
+/// and more were dropped.
 ///
 /// # Safety
 /// `listener` is null or the live listener of an un-acked connect request.
-pub unsafe fn request_taken(shim: &'static Shim, listener: *const RdmaCmId) {
-    // SAFETY: as promised by the caller.
-    let Some(cm) = (unsafe { listener.as_ref() }) else {
+pub unsafe fn request_taken(shim: &'static Shim, listener: *const RdmaCmId, fd: i32) {
+    if listener.is_null() {
         return;
-    };
-    // SAFETY: an id's channel outlives it.
-    let Some(channel) = (unsafe { cm.channel.as_ref() }) else {
-        return;
-    };
-    let more = readable(channel.fd);
+    }
+    let more = readable(fd);
     let full = shim.state().with(IdPtr(listener as usize), |r| {
         r.burst = if more { r.burst + 1 } else { 0 };
         (r.backlog > 0 && r.burst == r.backlog).then_some(r.backlog)
