@@ -47,7 +47,7 @@ pair stale_after CMSHIM_REASONS_SHORT_LIVED_MS=0
 no_lines client
 no_lines server
 
-scene_no_arp() { run client "$conn/client" "${LAB_ADDR%.*}.99" $port timeout=1500; }
+scene_no_arp() { run client "$conn/client" "${LAB_ADDR%.*}.98" $port timeout=1500; }
 pair no_arp
 shown client 'ADDR_ERROR -110'
 line client network address 'ADDR_ERROR -110'
