@@ -74,21 +74,8 @@ pub fn run<T>(work: impl FnOnce() -> T) -> Option<T> {
     if inside() {
         return None;
     }
-    let mask = block_signals();
-    let result = brief(work);
-    restore_signals(&mask);
-    result
-}
-
-/// As `run`, but lets signals in, which saves two system calls. For a few instructions beside a call
-/// that does not block: a handler that calls rdma_* meanwhile passes straight through, and one that
-/// leaves by longjmp would have torn librdmacm's own locks and allocations just as well. It may leave
-/// a blocked wait, so what follows a wait is for `run`.
-pub fn brief<T>(work: impl FnOnce() -> T) -> Option<T> {
-    if inside() {
-        return None;
-    }
     let errno_before = errno();
+    let mask = block_signals();
     let cancel = set_cancel_state(PTHREAD_CANCEL_DISABLE);
     INSIDE.with(|i| i.set(true));
     let result = catch_unwind(AssertUnwindSafe(work));
@@ -96,6 +83,7 @@ pub fn brief<T>(work: impl FnOnce() -> T) -> Option<T> {
     set_errno(errno_before);
     // Whoever leaves from here on, by cancellation or by longjmp out of a handler, leaves nothing behind.
     set_cancel_state(cancel);
+    restore_signals(&mask);
     result.ok()
 }
 

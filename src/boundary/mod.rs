@@ -77,7 +77,7 @@ pub fn enter(name: &'static str) -> Call {
 }
 
 impl Call {
-    /// Runs the feature's part before the real call: brief bookkeeping.
+    /// Runs the feature's part before the real call.
     pub fn before(&self, work: impl FnOnce(&'static Shim)) {
         self.decide((), work);
     }
@@ -85,7 +85,7 @@ impl Call {
     /// As `before`, with a value for the real call; `otherwise` when the feature is off or broke.
     pub fn decide<T>(&self, otherwise: T, work: impl FnOnce(&'static Shim) -> T) -> T {
         match self.shim {
-            Some(shim) => guarded(shim, Guard::Brief, || work(shim)).unwrap_or(otherwise),
+            Some(shim) => guarded(shim, || work(shim)).unwrap_or(otherwise),
             None => otherwise,
         }
     }
@@ -99,22 +99,7 @@ impl Call {
             outermost: self.outermost,
             failed,
         };
-        guarded(shim, Guard::Full, || work(shim, ended));
-        thread::leave();
-    }
-
-    /// As `after`, for a call that does not block and brief bookkeeping when it went well.
-    pub fn noted<R: Returned>(self, ret: R, work: impl FnOnce(&'static Shim, Ended)) {
-        if ret.failure(0).is_some() {
-            return self.after(ret, work);
-        }
-        let Some(shim) = self.shim else { return };
-        let ended = Ended {
-            name: self.name,
-            outermost: self.outermost,
-            failed: None,
-        };
-        guarded(shim, Guard::Brief, || work(shim, ended));
+        guarded(shim, || work(shim, ended));
         thread::leave();
     }
 
@@ -145,28 +130,17 @@ impl Call {
     }
 }
 
-/// How a feature's part is guarded: `guard::run` or `guard::brief`.
-#[derive(Clone, Copy)]
-enum Guard {
-    Full,
-    Brief,
-}
-
 /// Runs a feature's part; if it panics, features are off from then on, and one line says so.
-fn guarded<T>(shim: &'static Shim, guard: Guard, work: impl FnOnce() -> T) -> Option<T> {
+fn guarded<T>(shim: &'static Shim, work: impl FnOnce() -> T) -> Option<T> {
     if !shim.on() {
         return None;
     }
-    let work = || {
+    let result = guard::run(|| {
         // Debug builds only: what tools/check shows a panic with.
         #[cfg(debug_assertions)]
         assert!(std::env::var_os("CMSHIM_TEST_PANIC").is_none(), "asked for");
         work()
-    };
-    let result = match guard {
-        Guard::Full => guard::run(work),
-        Guard::Brief => guard::brief(work),
-    };
+    });
     if result.is_none() {
         shim.broke();
     } else if memory::short() {
@@ -179,7 +153,7 @@ fn guarded<T>(shim: &'static Shim, guard: Guard, work: impl FnOnce() -> T) -> Op
 pub fn missing<R>(name: &'static str, failure: R) -> R {
     static TOLD: Mutex<Vec<&str>> = Mutex::new(Vec::new());
     if let Some(shim) = shim::get().filter(|_| !guard::inside()) {
-        guarded(shim, Guard::Full, || {
+        guarded(shim, || {
             // Not waited for: in a forked child it may be held for ever.
             let Ok(mut told) = TOLD.try_lock() else {
                 return;

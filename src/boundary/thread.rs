@@ -12,6 +12,13 @@ pub struct Inner {
     pub states: Option<(i32, i32)>,
 }
 
+/// Packet sequence numbers that a queue pair starts with.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Psns {
+    pub send: Option<u32>,
+    pub receive: Option<u32>,
+}
+
 struct Context {
     depth: Cell<u32>,
     /// Name and stack address of the outermost entry.
@@ -19,6 +26,7 @@ struct Context {
     frame: Cell<usize>,
     inner: Cell<Option<Inner>>,
     reported: Cell<bool>,
+    psns: Cell<Psns>,
 }
 
 thread_local! {
@@ -29,6 +37,7 @@ thread_local! {
             frame: Cell::new(0),
             inner: Cell::new(None),
             reported: Cell::new(false),
+            psns: Cell::new(Psns { send: None, receive: None }),
         }
     };
 }
@@ -49,6 +58,7 @@ pub fn enter(name: &'static str, frame: usize) -> bool {
             c.frame.set(frame);
             c.inner.set(None);
             c.reported.set(false);
+            c.psns.set(Psns::default());
             return true;
         }
         c.depth.set(c.depth.get() + 1);
@@ -73,6 +83,23 @@ pub fn note_inner(inner: Inner) {
 /// The inner call that failed during the program's call, if any.
 pub fn inner() -> Option<Inner> {
     CONTEXT.with(|c| c.inner.get())
+}
+
+/// Remembers the sequence numbers that ibv_modify_qp gave a queue pair. librdmacm moves the client's
+/// queue pair inside rdma_get_cm_event, before it hands over ESTABLISHED.
+pub fn note_psns(send: Option<u32>, receive: Option<u32>) {
+    CONTEXT.with(|c| {
+        let known = c.psns.get();
+        c.psns.set(Psns {
+            send: send.or(known.send),
+            receive: receive.or(known.receive),
+        });
+    });
+}
+
+/// The sequence numbers given during the program's call.
+pub fn psns() -> Psns {
+    CONTEXT.with(|c| c.psns.get())
 }
 
 /// Says that a line was written for the program's call, so that no second one follows.

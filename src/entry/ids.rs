@@ -12,7 +12,7 @@ use libc::{c_int, c_void, sockaddr};
 
 entry! {
     fn rdma_create_id(channel: *mut RdmaEventChannel, id: *mut *mut RdmaCmId, context: *mut c_void, ps: c_int) -> c_int, missing -1;
-    noted |shim, ended, rc| {
+    after |shim, ended, rc| {
         if rc == 0 {
             // SAFETY: success stored the new id there.
             let id = IdPtr(unsafe { *id } as usize);

@@ -11,13 +11,13 @@ use libc::c_int;
 entry! {
     fn rdma_create_qp(id: *mut RdmaCmId, pd: *mut IbvPd, attr: *mut IbvQpInitAttr) -> c_int, missing -1;
     // SAFETY: the program's own arguments.
-    noted |shim, ended, _rc| unsafe { created(shim, ended, id, attr) };
+    after |shim, ended, _rc| unsafe { created(shim, ended, id, attr) };
 }
 
 entry! {
     fn rdma_create_qp_ex(id: *mut RdmaCmId, attr: *mut IbvQpInitAttr) -> c_int, missing -1;
     // SAFETY: the program's own arguments; the extended structure begins like the plain one.
-    noted |shim, ended, _rc| unsafe { created(shim, ended, id, attr) };
+    after |shim, ended, _rc| unsafe { created(shim, ended, id, attr) };
 }
 
 /// # Safety

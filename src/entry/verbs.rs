@@ -69,8 +69,7 @@ pub unsafe extern "C-unwind" fn ibv_modify_qp(
     let rc = unsafe { real(qp, attr, mask) };
     if rc == 0 && mask & (QP_RQ_PSN | QP_SQ_PSN) != 0 {
         // SAFETY: as above.
-        call.noted(rc, |shim, _| unsafe { traffic::set(shim, qp, attr, mask) });
-        return rc;
+        unsafe { traffic::set(attr, mask) };
     }
     // SAFETY: as above.
     call.failed(rc, |shim, ended| unsafe {

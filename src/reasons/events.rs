@@ -68,6 +68,7 @@ fn take_note(shim: &Shim, e: &RdmaCmEvent, id: IdPtr) -> IdRecord {
         match e.event {
             ev::ESTABLISHED if e.status == 0 => {
                 r.established = Some(Instant::now());
+                r.psns = thread::psns();
                 r.stage = Stage::Established;
                 r.since = Instant::now();
             }
@@ -161,7 +162,10 @@ unsafe fn dropped_unused(shim: &Shim, e: &RdmaCmEvent, before: &IdRecord) -> boo
         .is_some_and(|t| t.elapsed() < shim.config.reasons.short_lived);
     let by_peer = e.event == ev::DISCONNECTED && !before.we_disconnected;
     // SAFETY: see above. The queue pair is only followed if it has a record.
-    young && by_peer && before.role == Role::Client && traffic::none(shim, unsafe { (*e.id).qp })
+    young
+        && by_peer
+        && before.role == Role::Client
+        && traffic::none(shim, unsafe { (*e.id).qp }, before.psns)
 }
 
 /// librdmacm reports its own failed queue pair move as CONNECT_ERROR -1 and loses the errno.

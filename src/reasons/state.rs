@@ -1,6 +1,7 @@
 //! What is known of each id and queue pair of this process.
 
 use super::watch::Watch;
+use crate::boundary::thread::Psns;
 use crate::lock::lock;
 use cmshim_core::flood::Flood;
 use cmshim_core::model::{Role, Stage};
@@ -50,6 +51,8 @@ pub struct IdRecord {
     /// The connection is over: disconnected, rejected, unreachable.
     pub ended: bool,
     pub qp_num: Option<u32>,
+    /// What the connection started with.
+    pub psns: Psns,
     /// Listen backlog in force (0: not a listener).
     pub backlog: u32,
     /// Connect requests read in a row with the next one waiting already.
@@ -67,6 +70,7 @@ impl Default for IdRecord {
             we_disconnected: false,
             ended: false,
             qp_num: None,
+            psns: Psns::default(),
             backlog: 0,
             burst: 0,
             unacked: Vec::new(),
@@ -79,14 +83,6 @@ impl Default for IdRecord {
 pub struct QpRecord {
     pub id: Option<IdPtr>,
     pub unacked: Vec<i32>,
-    pub psns: Psns,
-}
-
-/// Packet sequence numbers that a connection started with.
-#[derive(Debug, Clone, Copy, Default)]
-pub struct Psns {
-    pub send: Option<u32>,
-    pub receive: Option<u32>,
 }
 
 impl State {

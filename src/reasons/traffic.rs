@@ -1,9 +1,10 @@
 //! Did anything go over a connection? The data path is not watched, but a queue pair's sequence
 //! numbers tell: what they were when it was connected, beside what they are when it ends.
 
-use super::state::{Psns, QpPtr};
+use super::state::QpPtr;
 use crate::abi::verbs::{IbvQp, IbvQpAttr, IbvQpInitAttr, QueryBuffer, QP_RQ_PSN, QP_SQ_PSN};
 use crate::boundary::shim::Shim;
+use crate::boundary::thread::{self, Psns};
 use crate::lock::lock;
 use crate::real;
 use std::mem::MaybeUninit;
@@ -11,42 +12,29 @@ use std::mem::MaybeUninit;
 /// Packet sequence numbers have 24 bits (IBTA 9.2.4).
 const PSN_MASK: u32 = 0x00ff_ffff;
 
-/// ibv_modify_qp went well: notes the sequence numbers that a connection starts with.
+/// ibv_modify_qp went well: the sequence numbers that it set.
 ///
 /// # Safety
 /// `attr` is null or whole.
-pub unsafe fn set(shim: &Shim, qp: *const IbvQp, attr: *const IbvQpAttr, mask: i32) {
+pub unsafe fn set(attr: *const IbvQpAttr, mask: i32) {
     // SAFETY: as promised by the caller.
-    let Some(attr) = (unsafe { attr.as_ref() }) else {
-        return;
-    };
-    let mut qps = lock(&shim.state().qps);
-    let Some(record) = qps.get_mut(&QpPtr(qp as usize)) else {
-        return;
-    };
-    if mask & QP_RQ_PSN != 0 {
-        record.psns.receive = Some(attr.rq_psn & PSN_MASK);
-    }
-    if mask & QP_SQ_PSN != 0 {
-        record.psns.send = Some(attr.sq_psn & PSN_MASK);
+    if let Some(attr) = unsafe { attr.as_ref() } {
+        let given = |bit: i32, psn: u32| (mask & bit != 0).then_some(psn & PSN_MASK);
+        thread::note_psns(given(QP_SQ_PSN, attr.sq_psn), given(QP_RQ_PSN, attr.rq_psn));
     }
 }
 
-/// Did no packet go either way? False where it cannot be told.
-pub fn none(shim: &Shim, qp: *mut IbvQp) -> bool {
+/// Did no packet go either way, over a connection that started so? False where it cannot be told.
+pub fn none(shim: &Shim, qp: *mut IbvQp, start: Psns) -> bool {
+    let (Some(send), Some(receive)) = (start.send, start.receive) else {
+        return false;
+    };
     // Held during the query, so that no other thread destroys the queue pair meanwhile: its entry
     // takes the record out first. The query does not wait for anything.
     let qps = lock(&shim.state().qps);
-    let Some(start) = qps.get(&QpPtr(qp as usize)).map(|r| r.psns) else {
+    if !qps.contains_key(&QpPtr(qp as usize)) {
         return false;
-    };
-    let Psns {
-        send: Some(send),
-        receive: Some(receive),
-    } = start
-    else {
-        return false;
-    };
+    }
     // SAFETY: a queue pair with a record is alive while the lock is held, see above.
     let now = unsafe { psns_now(qp) };
     now == Some((send, receive))
