@@ -48,12 +48,13 @@ fn keep(shim: &'static Shim) {
             shim.broke();
             return;
         }
-        if !state.watch.sleep(&state.keeper) || !shim.on() {
-            return;
-        }
-        if sys::last_thread() {
-            // Our end is that of the process: its exit handlers run here, and signals may end it.
-            guard::let_signals_in();
+        let idle = !state.watch.sleep(&state.keeper) || !shim.on();
+        if idle || sys::last_thread() {
+            if sys::main_thread_ended() {
+                // Our end may be that of the process: its exit handlers run here then, and signals
+                // may end it.
+                guard::let_signals_in();
+            }
             return;
         }
     }

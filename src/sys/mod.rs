@@ -77,9 +77,11 @@ pub fn last_thread() -> bool {
     let Ok(tasks) = std::fs::read_dir("/proc/self/task") else {
         return false;
     };
-    if tasks.count() != 2 {
-        return false;
-    }
+    tasks.count() == 2 && main_thread_ended()
+}
+
+/// Has the main thread called pthread_exit? It stays as a zombie until all others end.
+pub fn main_thread_ended() -> bool {
     let main = format!("/proc/self/task/{}/stat", std::process::id());
     // "PID (NAME) STATE ...", and the name may hold brackets.
     std::fs::read_to_string(main).is_ok_and(|stat| {
