@@ -5,3 +5,4 @@ pub mod errno;
 pub mod event;
 pub mod qp_state;
 pub mod reject;
+pub mod wc_status;

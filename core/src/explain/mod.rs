@@ -6,6 +6,7 @@
 mod connected;
 mod event;
 mod memory;
+mod named;
 mod plain;
 mod qp;
 mod query;
@@ -21,7 +22,10 @@ mod setup;
 
 pub use call::call;
 pub use event::event;
-pub use plain::{list, plain, plain_async, plain_errno, plain_event, plain_reject, Row};
+pub use named::{named, Named};
+pub use plain::{
+    completion, list, plain, plain_async, plain_errno, plain_event, plain_reject, Row,
+};
 pub use query::{CallQuery, EventQuery, Facts, Limit};
-pub use stage::{stage_of_call, stage_of_event, what_of_call, what_of_event};
+pub use stage::{calls, stage_of_call, stage_of_event, what_of_call, what_of_event};
 pub use watch::{async_event, backlog_overflow, no_answer_yet, slow_connect, unacked, Blocked};

@@ -1,18 +1,20 @@
 //! A code in a few sentences, without any circumstances: for the C API and `cmshim explain`.
 
 use super::event::event;
+use super::named::named;
 use super::query::EventQuery;
-use crate::codes::{async_event, errno, event as ev, reject};
+use crate::codes::{async_event, errno, event as ev, reject, wc_status};
 use crate::model::{Explanation, Role, Severity, Transport};
 
 /// One row of the list of all codes.
 #[derive(Debug, Clone, PartialEq, Eq, serde::Serialize)]
 pub struct Row {
-    /// "event", "reject" or "async"
+    /// "event", "reject", "async", "wc" (work completion), "errno", or a kind of [`named`].
     pub kind: &'static str,
-    pub number: i32,
+    /// `None` for the codes of cmshim's own timers.
+    pub number: Option<i32>,
     /// The full symbol.
-    pub name: &'static str,
+    pub name: String,
     /// Half a sentence.
     pub summary: String,
 }
@@ -76,25 +78,55 @@ pub fn plain_async(number: i32) -> String {
     }
 }
 
-/// Everything that can be explained by number: events, reject reasons, asynchronous events.
+/// The status of a work completion; `None` for a number that verbs.h does not have.
+pub fn completion(number: i32) -> Option<Explanation> {
+    let status = wc_status::by_number(number)?;
+    let code = format!("completion {number}, {}", status.symbol);
+    let e = Explanation::new(status.who, status.severity, "failed", code, status.meaning);
+    Some(e.with_cause(status.cause).with_next(status.next))
+}
+
+/// Everything that can be explained by name: events, reject reasons, asynchronous events,
+/// completion statuses, codes without a table, errnos.
 pub fn list() -> Vec<Row> {
-    let events = ev::ALL.iter().map(|e| Row {
-        kind: "event",
-        number: e.number,
-        name: e.symbol,
-        summary: super::words::as_finding(e.meaning),
+    let events = ev::ALL.iter().map(|e| {
+        let summary = super::words::as_finding(e.meaning);
+        row("event", e.number, e.symbol, &summary)
     });
-    let rejects = reject::ALL.iter().map(|r| Row {
-        kind: "reject",
-        number: r.number,
-        name: r.symbol,
-        summary: r.summary.to_string(),
-    });
-    let asyncs = async_event::ALL.iter().map(|a| Row {
-        kind: "async",
-        number: a.number,
-        name: a.symbol,
-        summary: a.meaning.to_string(),
-    });
-    events.chain(rejects).chain(asyncs).collect()
+    let rejects = reject::ALL
+        .iter()
+        .map(|r| row("reject", r.number, r.symbol, r.summary));
+    let asyncs = async_event::ALL
+        .iter()
+        .map(|a| row("async", a.number, a.symbol, a.meaning));
+    let completions = wc_status::ALL
+        .iter()
+        .map(|s| row("wc", s.number, s.symbol, s.meaning));
+    let others = named(Transport::Unknown, Role::Client)
+        .into_iter()
+        .map(|n| Row {
+            kind: n.kind,
+            number: n.number,
+            name: n.name,
+            summary: n.explanation.summary,
+        });
+    let errnos = errno::ALL
+        .iter()
+        .map(|e| row("errno", e.number, e.name, e.text));
+    events
+        .chain(rejects)
+        .chain(asyncs)
+        .chain(completions)
+        .chain(others)
+        .chain(errnos)
+        .collect()
+}
+
+fn row(kind: &'static str, number: i32, name: &str, summary: &str) -> Row {
+    Row {
+        kind,
+        number: Some(number),
+        name: name.to_owned(),
+        summary: summary.to_owned(),
+    }
 }

@@ -92,6 +92,11 @@ fn find(call: &str) -> Option<&'static (&'static str, Stage, &'static str)> {
     CALLS.iter().find(|(name, _, _)| *name == call)
 }
 
+/// The names of all calls that are known, in the order of the table.
+pub fn calls() -> impl Iterator<Item = &'static str> {
+    CALLS.iter().map(|(name, _, _)| *name)
+}
+
 /// The stage of a call; `Setup` for one that is not known.
 pub fn stage_of_call(call: &str) -> Stage {
     find(call).map_or(Stage::Setup, |(_, stage, _)| *stage)
