@@ -27,11 +27,20 @@ fn refused(args: &[&str]) -> String {
 }
 
 #[test]
-fn a_number_is_a_reason_and_an_errno_beneath() {
+fn a_number_is_a_reason_a_completion_and_an_errno() {
     assert_eq!(
         heads(&["28"]),
         ["REJECTED 28, IB_CM_REJ_CONSUMER_DEFINED", "errno 28 ENOSPC"]
     );
+    assert_eq!(
+        heads(&["12"]),
+        [
+            "REJECTED 12, IB_CM_REJ_INVALID_GID",
+            "completion 12, IBV_WC_RETRY_EXC_ERR",
+            "errno 12 ENOMEM"
+        ]
+    );
+    assert_eq!(heads(&["0"]), ["completion 0, IBV_WC_SUCCESS"]);
     // 34 is no reason, 110 neither.
     assert_eq!(heads(&["34"]), ["errno 34 ERANGE"]);
     assert_eq!(heads(&["110"]), ["errno 110 ETIMEDOUT"]);
@@ -51,6 +60,42 @@ fn names_are_taken_in_many_spellings() {
     }
     assert_eq!(heads(&["qp-fatal"]), ["IBV_EVENT_QP_FATAL 1"]);
     assert_eq!(heads(&["unreachable"]), ["RDMA_CM_EVENT_UNREACHABLE 7"]);
+    for name in ["IBV_WC_WR_FLUSH_ERR", "wr-flush-err"] {
+        assert_eq!(heads(&[name]), ["completion 5, IBV_WC_WR_FLUSH_ERR"]);
+    }
+}
+
+#[test]
+fn the_codes_of_our_own_lines_are_known() {
+    assert_eq!(heads(&["NO_ANSWER_YET"]), ["NO_ANSWER_YET"]);
+    assert_eq!(heads(&["slow-connect"]), ["SLOW_CONNECT"]);
+    assert_eq!(
+        heads(&["IB_SIDR_REJECT"]),
+        ["UNREACHABLE 2, IB_SIDR_REJECT"]
+    );
+    assert_eq!(
+        heads(&["--event", "unreachable", "IB_SIDR_NO_QP"]),
+        ["UNREACHABLE 3, IB_SIDR_NO_QP"]
+    );
+    let eai = ["rdma_getaddrinfo -3, EAI_AGAIN"];
+    assert_eq!(heads(&["EAI_AGAIN"]), eai);
+    assert_eq!(heads(&["--call", "rdma_getaddrinfo", "EAI_AGAIN"]), eai);
+}
+
+#[test]
+fn an_errno_points_to_where_it_may_come_from() {
+    let (_, out, _) = ask(&["explain", "--", "-110"]);
+    for part in [
+        "    cmshim explain --event unreachable -- -110\n",
+        "    cmshim explain --call FUNCTION ETIMEDOUT\n",
+    ] {
+        assert!(out.contains(part), "{out}");
+    }
+    // With the transport told, the likeliest event comes first.
+    assert_eq!(
+        heads(&["--transport", "iwarp", "--", "-111"]),
+        ["REJECTED -111, ECONNREFUSED", "errno 111 ECONNREFUSED"]
+    );
 }
 
 #[test]
@@ -104,6 +149,8 @@ fn asynchronous_events_and_calls() {
     let call = ["--call", "rdma_bind_addr", "EADDRINUSE"];
     assert_eq!(heads(&call), ["rdma_bind_addr errno 98, EADDRINUSE"]);
     assert_eq!(heads(&["--call", "rdma_bind_addr", "-98"]), heads(&call));
+    let shouted = ["--call", "RDMA_BIND_ADDR()", "EADDRINUSE"];
+    assert_eq!(heads(&shouted), heads(&call));
 }
 
 #[test]
@@ -132,19 +179,27 @@ fn every_listed_name_can_be_explained() {
     let (_, text, _) = ask(&["explain", "--list"]);
     assert_eq!(text.lines().count(), rows.len());
     assert!(
-        text.contains("reject 28 IB_CM_REJ_CONSUMER_DEFINED "),
+        text.contains("reject  28 IB_CM_REJ_CONSUMER_DEFINED "),
         "{text}"
     );
 }
 
 #[test]
 fn what_is_not_known_is_said() {
-    for code in ["0", "99999999999", "-5000", "foo", ""] {
+    for code in ["-5000", "5000", "foo", ""] {
         assert!(
             refused(&[code]).contains("is not known: write a number"),
             "{code}"
         );
     }
+    for code in ["99999999999", "-99999999999999999999"] {
+        assert!(refused(&["--", code]).contains("out of range"), "{code}");
+    }
+    let call = refused(&["--call", "foo", "EADDRINUSE"]);
+    assert!(
+        call.contains("\"foo\" is not one of rdma_create_event_channel, "),
+        "{call}"
+    );
     assert!(refused(&["--event", "foo"]).contains("8 REJECTED, "));
     assert!(refused(&["--event", "99"]).contains("8 REJECTED, "));
     assert!(refused(&["--async", "foo"]).contains("1 IBV_EVENT_QP_FATAL, "));

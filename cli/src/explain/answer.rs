@@ -5,8 +5,10 @@ use cmshim_core::codes::event::CmEvent;
 use cmshim_core::model::{Explanation, Severity};
 use serde_json::{json, Value};
 
+use super::errnos::questions;
+
 pub enum Answer {
-    /// "event", "async" or "call", and what it means.
+    /// "event", "async", "wc", "call" or "cmshim", and what it means.
     Explained(&'static str, Explanation),
     /// An event whose meaning hangs on a status that was not given.
     Event(&'static CmEvent),
@@ -33,8 +35,19 @@ fn text(answer: &Answer) -> String {
             event.meaning,
             event.name.to_ascii_lowercase()
         ),
-        Answer::Errno(errno) => format!("errno {} {}\n  {}\n", errno.number, errno.name, errno.text),
+        Answer::Errno(errno) => bare_errno(errno),
     }
+}
+
+fn bare_errno(errno: &Errno) -> String {
+    let mut out = format!(
+        "errno {} {}\n  {}\n  It means more together with where it came from:\n",
+        errno.number, errno.name, errno.text
+    );
+    for question in questions(errno) {
+        out.push_str(&format!("    {question}\n"));
+    }
+    out
 }
 
 fn explained(e: &Explanation) -> String {
@@ -70,6 +83,7 @@ fn object(answer: &Answer) -> Value {
             "code": errno.name,
             "summary": errno.text,
             "numbers": {"errno": errno.number},
+            "ask": questions(errno),
         }),
     }
 }

@@ -1,10 +1,11 @@
 //! What a number or a name means.
 
-use cmshim_core::codes::{async_event, errno, event, reject};
+use cmshim_core::codes::{async_event, errno, event, reject, wc_status};
 use cmshim_core::explain::{self, CallQuery, EventQuery, Facts};
 use cmshim_core::model::{Role, Transport};
 
 use super::answer::Answer;
+use super::{errnos, functions};
 use crate::args::{ExplainArgs, RoleName, TransportName};
 use crate::failure::{Failure, USAGE};
 
@@ -24,6 +25,14 @@ struct Side {
     role: Role,
 }
 
+/// A code in digits.
+enum Digits {
+    Number(i32),
+    /// No code has so many.
+    TooLarge,
+    No,
+}
+
 pub fn answers(args: &ExplainArgs) -> Result<Vec<Answer>, Failure> {
     let side = Side::of(args);
     let code = args.code.as_deref();
@@ -37,9 +46,10 @@ pub fn answers(args: &ExplainArgs) -> Result<Vec<Answer>, Failure> {
     if let Some(function) = &args.call {
         return Ok(vec![side.call(function, code)?]);
     }
-    let found = match code.parse::<i32>() {
-        Ok(number) => side.number(number),
-        Err(_) => side.name(code),
+    let found = match digits(code) {
+        Digits::Number(number) => side.number(number),
+        Digits::TooLarge => return Err(out_of_range(code)),
+        Digits::No => side.name(code),
     };
     if found.is_empty() {
         return Err(unknown(code));
@@ -84,6 +94,13 @@ impl Side {
     }
 
     fn call(&self, function: &str, code: &str) -> Result<Answer, Failure> {
+        let function = functions::known(function)?;
+        let eai = explain::named(self.transport, self.role)
+            .into_iter()
+            .find(|named| named.kind == "eai" && named.name.eq_ignore_ascii_case(code.trim()));
+        if let (Some(named), "rdma_getaddrinfo") = (eai, function) {
+            return Ok(Answer::Explained("call", named.explanation));
+        }
         let number = status_number(code)?;
         // The negative numbers of rdma_getaddrinfo are EAI_ codes, all others are errnos.
         let is_eai = function == "rdma_getaddrinfo" && code.starts_with('-');
@@ -101,13 +118,31 @@ impl Side {
         Ok(Answer::Explained("call", explain::call(&query)))
     }
 
-    /// A positive number is most often the status of a REJECTED; some print errnos without the minus.
+    /// A positive number is most often the status of a REJECTED or of a completion; some print
+    /// errnos without the minus.
     fn number(&self, number: i32) -> Vec<Answer> {
         let mut found = Vec::new();
         if reject::by_number(number).is_some() {
             found.push(self.explained(event::REJECTED, number));
         }
-        found.extend(errno::by_number(number).map(Answer::Errno));
+        found.extend(completion(number));
+        match errno::by_number(number) {
+            Some(errno) if number < 0 => found.extend(self.errno(errno)),
+            errno => found.extend(errno.map(Answer::Errno)),
+        }
+        found
+    }
+
+    /// An errno, and with the transport told, the event that most often brings it.
+    fn errno(&self, errno: &'static errno::Errno) -> Vec<Answer> {
+        let status = -errno.number;
+        let first = errnos::events(errno.number).first();
+        let likely = first.filter(|_| self.transport != Transport::Unknown);
+        let mut found: Vec<Answer> = likely
+            .map(|&event| self.explained(event, status))
+            .into_iter()
+            .collect();
+        found.push(Answer::Errno(errno));
         found
     }
 
@@ -125,9 +160,41 @@ impl Side {
                 explain::async_event(event.number),
             ));
         }
-        found.extend(errno::by_name(name).map(Answer::Errno));
+        if let Some(status) = wc_status::by_name(name) {
+            found.extend(completion(status.number));
+        }
+        found.extend(self.without_table(name));
+        if let Some(errno) = errno::by_name(name) {
+            found.extend(self.errno(errno));
+        }
         found
     }
+
+    fn without_table(&self, name: &str) -> Option<Answer> {
+        let wanted = name.trim().replace('-', "_");
+        let named = explain::named(self.transport, self.role)
+            .into_iter()
+            .find(|named| named.name.eq_ignore_ascii_case(&wanted))?;
+        let kind = match named.kind {
+            "sidr" => "event",
+            "eai" => "call",
+            own => own,
+        };
+        Some(Answer::Explained(kind, named.explanation))
+    }
+}
+
+fn completion(number: i32) -> Option<Answer> {
+    explain::completion(number).map(|explanation| Answer::Explained("wc", explanation))
+}
+
+fn digits(code: &str) -> Digits {
+    let code = code.trim();
+    let bare = code.strip_prefix(['-', '+']).unwrap_or(code);
+    if bare.is_empty() || !bare.bytes().all(|b| b.is_ascii_digit()) {
+        return Digits::No;
+    }
+    code.parse().map_or(Digits::TooLarge, Digits::Number)
 }
 
 fn bare(number: i32) -> Answer {
@@ -171,12 +238,33 @@ fn event_number(name: &str) -> Result<i32, Failure> {
 fn status_number(text: &str) -> Result<i32, Failure> {
     let by_name = || {
         let reject = reject::by_name(text).map(|r| r.number);
-        reject.or_else(|| errno::by_name(text).map(|e| -e.number))
+        let sidr = || {
+            explain::named(Transport::Unknown, Role::Client)
+                .into_iter()
+                .find(|named| named.kind == "sidr" && named.name.eq_ignore_ascii_case(text))
+                .and_then(|named| named.number)
+        };
+        reject
+            .or_else(|| errno::by_name(text).map(|e| -e.number))
+            .or_else(sidr)
     };
-    text.parse().ok().or_else(by_name).ok_or_else(|| {
-        let what = "is no status: write a number, a reject reason (IB_CM_REJ_STALE_CONN) or an errno (ETIMEDOUT)";
-        Failure::new(USAGE, format!("{text:?} {what}"))
-    })
+    match digits(text) {
+        Digits::Number(number) => Ok(number),
+        Digits::TooLarge => Err(out_of_range(text)),
+        Digits::No => by_name().ok_or_else(|| {
+            let what = "is no status: write a number, a reject reason (IB_CM_REJ_STALE_CONN) or an errno (ETIMEDOUT)";
+            Failure::new(USAGE, format!("{text:?} {what}"))
+        }),
+    }
+}
+
+/// A number that no table could hold.
+fn out_of_range(text: &str) -> Failure {
+    let message = format!(
+        "{text} is not known: it is out of range; codes are small: reject reasons 1 to 35, completion \
+         statuses 0 to 23, errnos 1 to 133 (with either sign); see cmshim explain --list"
+    );
+    Failure::new(USAGE, message)
 }
 
 fn not_one_of<'n>(
@@ -195,8 +283,9 @@ fn not_one_of<'n>(
 
 fn unknown(code: &str) -> Failure {
     let message = format!(
-        "{code:?} is not known: write a number (a reject reason, or with a minus an errno) or a name \
-         such as IB_CM_REJ_STALE_CONN, UNREACHABLE, QP_FATAL or ECONNREFUSED; see cmshim explain --list"
+        "{code:?} is not known: write a number (a reject reason or a completion status, or with a minus \
+         an errno) or a name such as IB_CM_REJ_STALE_CONN, UNREACHABLE, QP_FATAL, IBV_WC_RETRY_EXC_ERR or \
+         ECONNREFUSED; see cmshim explain --list"
     );
     Failure::new(USAGE, message)
 }

@@ -1,6 +1,8 @@
 //! `cmshim explain`.
 
 mod answer;
+mod errnos;
+mod functions;
 mod lookup;
 
 use cmshim_core::explain::{list, Row};
@@ -31,9 +33,10 @@ fn all(as_json: bool) -> String {
     let width = rows.iter().map(|r| r.name.len()).max().unwrap_or(0);
     rows.iter()
         .map(|r| {
+            let number = r.number.map(|n| n.to_string()).unwrap_or_default();
             format!(
-                "{:6} {:2} {:width$}  {}\n",
-                r.kind, r.number, r.name, r.summary
+                "{:6} {number:>3} {:width$}  {}\n",
+                r.kind, r.name, r.summary
             )
         })
         .collect()
