@@ -5,10 +5,11 @@
 
 use crate::boundary::shim::Shim;
 use crate::sys::output;
+use cmshim_core::codes::errno;
 use cmshim_core::config::{self, Format};
 use cmshim_core::report::{note_json, note_text};
 use log::{Level, LevelFilter, Log, Metadata, Record};
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::SystemTime;
 
 /// Target of lines that are complete already (`report::text` or `report::json`).
@@ -19,6 +20,8 @@ struct Sink {
     program: String,
     settings: config::Log,
     lost: AtomicU64,
+    /// Was it said that the file cannot be written?
+    told: AtomicBool,
 }
 
 /// Makes the sink from the configuration and puts it behind `log`.
@@ -30,6 +33,7 @@ pub fn install(shim: &Shim) {
             ..shim.config.log.clone()
         },
         lost: AtomicU64::new(0),
+        told: AtomicBool::new(false),
     }));
     if log::set_logger(sink).is_ok() {
         log::set_max_level(filter(shim.config.log.level));
@@ -72,12 +76,31 @@ impl Sink {
         line
     }
 
+    /// Says once that the file takes no lines, where somebody may look for them instead.
+    fn no_file(&self, path: &str, why: output::Errno) {
+        if self.told.load(Ordering::Relaxed) {
+            return;
+        }
+        let message = format!(
+            "log.file {path} cannot be written: {}; lines that it does not take go to stderr",
+            errno::label(why)
+        );
+        if output::to_stderr(&self.own_line(Level::Warn, &message)) {
+            self.told.store(true, Ordering::Relaxed);
+        }
+    }
+
     /// To the file if there is one and it takes the line, else to stderr. What was lost is told
     /// as soon as a line can be written again.
     fn put(&self, line: &str) {
         let path = self.settings.path_for(std::process::id());
-        let write = |line: &str| {
-            path.as_ref().is_some_and(|p| output::to_file(p, line)) || output::to_stderr(line)
+        let write = |line: &str| match path.as_ref().map(|p| (p, output::to_file(p, line))) {
+            Some((_, Ok(()))) => true,
+            Some((path, Err(why))) => {
+                self.no_file(path, why);
+                output::to_stderr(line)
+            }
+            None => output::to_stderr(line),
         };
         if !write(line) {
             self.lost.fetch_add(1, Ordering::Relaxed);

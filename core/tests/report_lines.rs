@@ -143,13 +143,16 @@ fn a_summary_of_repeats() {
 #[test]
 fn the_scope_of_ipv6_survives() {
     let mut r = refused();
-    r.dst = Some("[fe80::1%3]:7174".parse().unwrap());
-    r.src = Some("[fe80::2%3]:0".parse().unwrap());
+    r.dst = Some("[fe80::1%987653]:7174".parse().unwrap());
+    r.src = Some("[fe80::2%987653]:0".parse().unwrap());
     let line = report::text(&r);
-    assert!(line.contains(" fe80::2%3 -> [fe80::1%3]:7174 "), "{line}");
+    assert!(
+        line.contains(" fe80::2%987653 -> [fe80::1%987653]:7174 "),
+        "{line}"
+    );
     let v: serde_json::Value = serde_json::from_str(&report::json(&r)).unwrap();
-    assert_eq!(v["dst"]["host"], "fe80::1%3");
-    assert_eq!(v["dst"]["scope"], 3);
+    assert_eq!(v["dst"]["host"], "fe80::1%987653");
+    assert_eq!(v["dst"]["scope"], 987_653);
     assert_eq!(v["dst"]["port"], 7174);
 }
 

@@ -6,6 +6,7 @@ use crate::boundary::Ended;
 use crate::reasons::calls;
 use crate::reasons::subject::Subject;
 use libc::{c_char, c_int, c_void, size_t};
+use std::ffi::CStr;
 use std::ptr::null_mut;
 
 entry! {
@@ -26,6 +27,9 @@ entry! {
         let failed = if rc == -1 { ended.failed } else { (rc != 0).then_some(rc) };
         // SAFETY: the program's strings.
         let asked = || unsafe { Subject::of_name(node, service) };
-        calls::ended(shim, Ended { failed, ..ended }, asked, |_| {});
+        calls::ended(shim, Ended { failed, ..ended }, asked, |f| {
+            // SAFETY: null or the program's string.
+            f.node = (!node.is_null()).then(|| unsafe { CStr::from_ptr(node) }.to_string_lossy().into_owned());
+        });
     };
 }

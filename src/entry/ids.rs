@@ -18,7 +18,7 @@ entry! {
             let id = IdPtr(unsafe { *id } as usize);
             shim.state().with(id, |record| *record = IdRecord::default());
         }
-        calls::ended(shim, ended, Subject::default, |_| {});
+        calls::ended(shim, ended, || Subject::of_port_space(ps), |_| {});
     };
 }
 

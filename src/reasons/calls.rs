@@ -5,6 +5,7 @@ use super::state::{IdPtr, IdRecord};
 use super::subject::Subject;
 use crate::abi::cm::RdmaCmId;
 use crate::boundary::{shim::Shim, thread, Ended};
+use crate::sys::limits;
 use cmshim_core::explain::{self, CallQuery, Facts};
 use cmshim_core::model::Role;
 use std::time::{Duration, Instant};
@@ -85,6 +86,18 @@ fn pending(ended: Ended) -> Option<i32> {
     (!thread::reported()).then_some(errno)
 }
 
+/// Calls that open files: they fail when the process has no descriptor left, and often hide it.
+fn opens_files(call: &str) -> bool {
+    matches!(
+        call,
+        "rdma_create_event_channel"
+            | "rdma_create_id"
+            | "rdma_create_ep"
+            | "ibv_open_device"
+            | "ibv_create_comp_channel"
+    )
+}
+
 fn tell(
     shim: &'static Shim,
     call: &'static str,
@@ -93,6 +106,8 @@ fn tell(
     subject: &Subject,
     role: Role,
 ) {
+    facts.descriptors = opens_files(call).then(limits::descriptors).flatten();
+    facts.loopback = subject.loopback();
     facts.nested = thread::inner()
         .filter(|i| i.call != call)
         .map(|i| (i.call, i.errno));

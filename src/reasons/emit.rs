@@ -7,9 +7,11 @@ use crate::keeper;
 use crate::lock::lock;
 use crate::sink::LINE;
 use crate::sys::device;
+use cmshim_core::codes::event as ev;
 use cmshim_core::config::Format;
+use cmshim_core::explain::Port;
 use cmshim_core::flood::Flood;
-use cmshim_core::model::{Explanation, Role, Severity, Stage, Transport};
+use cmshim_core::model::{Explanation, Role, Severity, Stage, Transport, Who};
 use cmshim_core::report::{self, Report};
 use std::net::Ipv6Addr;
 use std::time::{Duration, Instant, SystemTime};
@@ -131,9 +133,34 @@ fn add_roce(report: &mut Report) {
     }
 }
 
+/// The state of the port where the network is blamed, or an address or route was not found: a port or
+/// network device that is down looks like the network's fault. An early warning has it already.
+fn add_port(report: &mut Report) {
+    let event = report.explanation.numbers.event;
+    let wanted = matches!(
+        event,
+        Some(ev::UNREACHABLE | ev::ADDR_ERROR | ev::ROUTE_ERROR)
+    ) || report.explanation.who == Who::Network;
+    let known = report.details.iter().any(|d| d.starts_with("port is"));
+    if !wanted || known || report.repeats.is_some() {
+        return;
+    }
+    match &report.device {
+        Some(d) => {
+            let port = d.port.and_then(|number| device::port(&d.name, number));
+            report.details.extend(port.iter().map(Port::phrase));
+        }
+        None => {
+            let ports = device::few_ports();
+            report.details.extend(ports.iter().map(Port::sentence));
+        }
+    }
+}
+
 fn write(shim: &Shim, report: &Report) {
     let mut report = report.clone();
     add_roce(&mut report);
+    add_port(&mut report);
     let report = &report;
     let text = match shim.config.log.format {
         Format::Text => report::text(report),

@@ -2,10 +2,11 @@
 
 use super::emit::{self, Line};
 use super::state::{IdPtr, IdRecord, UnAcked};
-use super::subject::Subject;
+use super::subject::{same_host, Subject};
 use super::{calls, storm, traffic, waits};
 use crate::abi::cm::{RdmaCmEvent, RdmaCmId};
 use crate::boundary::{shim::Shim, thread, Ended};
+use crate::sys::limits;
 use cmshim_core::codes::{event as ev, qp_state};
 use cmshim_core::explain::{self, EventQuery};
 use cmshim_core::model::{Explanation, Role, Severity, Stage};
@@ -113,14 +114,23 @@ unsafe fn tell(shim: &'static Shim, e: &RdmaCmEvent, before: &IdRecord) {
         we_disconnected: before.we_disconnected,
         short_lived: shim.config.reasons.short_lived,
         nested: thread::inner().map(|i| (i.call, i.errno)),
+        elapsed: Some(elapsed),
+        port: (e.event == ev::UNREACHABLE)
+            .then(|| subject.port())
+            .flatten(),
+        same_host: same_host(subject.src, subject.dst),
+        loopback: subject.loopback(),
+        listener: before.stage == Stage::Listen,
+        descriptors: (e.event == ev::ADDR_ERROR && e.status == -1)
+            .then(limits::descriptors)
+            .flatten(),
     };
+    let (stage, what) = explain::place(&query);
     let explanation = slow.unwrap_or_else(|| explain::event(&query));
     let mut details = Vec::new();
     if e.event == ev::CONNECT_ERROR {
         details.extend(inner_states());
     }
-    let what = explain::what_of_event(e.event, before.role);
-    let stage = explain::stage_of_event(e.event, before.role);
     emit::line(
         shim,
         explanation,

@@ -4,9 +4,10 @@ use super::state::IdPtr;
 use crate::abi::cm::{port_space, RdmaAddrInfo, RdmaCmId};
 use crate::abi::verbs::{IbvContext, TRANSPORT_IWARP};
 use crate::sys::device;
+use cmshim_core::explain::Port;
 use cmshim_core::model::Transport;
 use cmshim_core::report::Device;
-use libc::{c_char, sockaddr, sockaddr_in, sockaddr_in6, sockaddr_storage};
+use libc::{c_char, c_int, sockaddr, sockaddr_in, sockaddr_in6, sockaddr_storage};
 use std::ffi::CStr;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, SocketAddrV4, SocketAddrV6};
 
@@ -105,12 +106,33 @@ impl Subject {
         }
     }
 
+    /// Only the port space is known: by name, or by the number that is none.
+    pub fn of_port_space(ps: c_int) -> Subject {
+        let name = port_space::name(ps);
+        Subject {
+            port_space: name,
+            asked: name.is_none().then(|| format!("port space {ps:#x}")),
+            ..Subject::default()
+        }
+    }
+
     /// How the connection is carried, from sysfs.
     pub fn transport(&self) -> Transport {
         match &self.device {
             Some(d) => device::transport(&d.name, d.port, d.iwarp),
             None => Transport::Unknown,
         }
+    }
+
+    /// The port in use, as it is now.
+    pub fn port(&self) -> Option<Port> {
+        let d = self.device.as_ref().filter(|d| d.port != 0)?;
+        device::port(&d.name, d.port)
+    }
+
+    /// Is the peer's address one that no RDMA port has?
+    pub fn loopback(&self) -> bool {
+        self.dst.is_some_and(|dst| dst.ip().is_loopback())
     }
 
     /// The transport, where a status has to be read by it.

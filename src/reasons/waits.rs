@@ -12,7 +12,7 @@ use crate::keeper;
 use crate::lock::lock;
 use crate::sys::device;
 use cmshim_core::codes::event;
-use cmshim_core::explain::{self, Blocked};
+use cmshim_core::explain::{self, Blocked, Port};
 use cmshim_core::model::{Explanation, Role, Severity};
 use std::time::{Duration, Instant};
 
@@ -162,8 +162,10 @@ pub fn tell(shim: &'static Shim, key: Key, waiting: &Waiting, now: Instant) {
     let subject = &waiting.subject;
     let (explanation, role, details) = match key {
         Key::Connect(_) => {
-            let words = explain::no_answer_yet(waited, subject.transport());
-            (words, Role::Client, ruled_out(subject))
+            let (transport, port) = (subject.transport(), subject.port());
+            let own = same_host(subject.src, subject.dst);
+            let words = explain::no_answer_yet_by(waited, transport, port.as_ref(), own);
+            (words, Role::Client, ruled_out(subject, port))
         }
         Key::Call(_) => {
             let id = subject.id.map(|id| format!("id {:#x}", id.0));
@@ -207,14 +209,8 @@ fn blocked(waiting: &Waiting, waited: Duration) -> Explanation {
 }
 
 /// What this host can see of the way to the peer, long before the kernel gives up.
-fn ruled_out(subject: &Subject) -> Vec<String> {
-    let mut seen = Vec::new();
-    if let Some(d) = &subject.device {
-        match device::port_state(&d.name, d.port) {
-            Some(state) => seen.push(format!("port is {state}")),
-            None => seen.push(format!("{} is gone", d.name)),
-        }
-    }
+fn ruled_out(subject: &Subject, port: Option<Port>) -> Vec<String> {
+    let mut seen: Vec<String> = port.iter().map(Port::phrase).collect();
     if same_host(subject.src, subject.dst) {
         seen.push("the peer is this host".to_owned());
     } else if let Some(dst) = subject.dst {

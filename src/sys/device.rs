@@ -1,5 +1,6 @@
 //! What sysfs says of a device, asked only when a line is written.
 
+use cmshim_core::explain::Port;
 use cmshim_core::model::Transport;
 use std::fs;
 use std::net::Ipv6Addr;
@@ -65,9 +66,50 @@ pub fn roce_version(device: &str, port: u8, wanted: Ipv6Addr) -> Option<String> 
 }
 
 /// State of a port in words: "ACTIVE", "DOWN".
-pub fn port_state(device: &str, port: u8) -> Option<String> {
+fn port_state(device: &str, port: u8) -> Option<String> {
     // "4: ACTIVE"
     port_file(device, port, "state").map(|s| s.rsplit(' ').next().unwrap_or("?").to_owned())
+}
+
+/// Name of the network device below a port: that of its first GID. InfiniBand has none there.
+pub fn netdev(device: &str, port: u8) -> Option<String> {
+    port_file(device, port, "gid_attrs/ndevs/0").filter(|name| !name.is_empty())
+}
+
+/// A port with its state and network device, as they are now; none where sysfs is not there.
+pub fn port(device: &str, port: u8) -> Option<Port> {
+    let state = port_state(device, port);
+    if state.is_none() && fs::metadata("/sys/class/infiniband").is_err() {
+        return None;
+    }
+    Some(Port {
+        name: format!("{device}/{port}"),
+        state,
+        netdev: netdev(device, port),
+    })
+}
+
+/// All ports of this host, where it has only a few: before a device is chosen, each may be meant.
+pub fn few_ports() -> Vec<Port> {
+    const FEW: usize = 4;
+    let list = |dir: String| -> Vec<String> {
+        let names = fs::read_dir(dir).into_iter().flatten().flatten();
+        let mut names: Vec<String> = names
+            .map(|e| e.file_name().to_string_lossy().into_owned())
+            .collect();
+        names.sort();
+        names
+    };
+    let mut found = Vec::new();
+    for device in list("/sys/class/infiniband".to_owned()) {
+        for number in list(format!("/sys/class/infiniband/{device}/ports")) {
+            if found.len() == FEW {
+                return Vec::new();
+            }
+            found.extend(number.parse().ok().and_then(|n| port(&device, n)));
+        }
+    }
+    found
 }
 
 /// Does the host have an iWARP device? On those a listen backlog means something else.

@@ -1,5 +1,6 @@
 //! Limits and mappings of this process that decide about ibv_reg_mr.
 
+use cmshim_core::explain::Descriptors;
 use std::fs;
 use std::io::{BufRead, BufReader};
 
@@ -12,6 +13,28 @@ pub fn memlock() -> Option<u64> {
     // SAFETY: `limit` is writable.
     let rc = unsafe { libc::getrlimit(libc::RLIMIT_MEMLOCK, &mut limit) };
     (rc == 0).then_some(limit.rlim_cur)
+}
+
+/// Open descriptors and their soft limit.
+pub fn descriptors() -> Option<Descriptors> {
+    let mut limit = libc::rlimit {
+        rlim_cur: 0,
+        rlim_max: 0,
+    };
+    // SAFETY: `limit` is writable.
+    if unsafe { libc::getrlimit(libc::RLIMIT_NOFILE, &mut limit) } != 0 {
+        return None;
+    }
+    let open = match fs::read_dir("/proc/self/fd") {
+        // One of them is that of the directory.
+        Ok(all) => (all.count() as u64).saturating_sub(1),
+        Err(e) if e.raw_os_error() == Some(libc::EMFILE) => limit.rlim_cur,
+        Err(_) => return None,
+    };
+    Some(Descriptors {
+        open,
+        limit: limit.rlim_cur,
+    })
 }
 
 /// Bytes that count against the limit already: VmPin, what verbs have pinned (proc_pid_status(5)).

@@ -10,16 +10,20 @@ use std::os::unix::fs::OpenOptionsExt;
 
 const STDERR: RawFd = 2;
 
+/// Why a line could not be written.
+pub type Errno = c_int;
+
 /// Appends a line to a file. It is opened for each line and closed again: a descriptor that we kept
 /// could be closed by the program (closefrom) and lead to one of its own files by the next line.
-pub fn to_file(path: &str, line: &str) -> bool {
-    OpenOptions::new()
+pub fn to_file(path: &str, line: &str) -> Result<(), Errno> {
+    let file = OpenOptions::new()
         .append(true)
         .create(true)
         .mode(0o640)
         .custom_flags(libc::O_CLOEXEC | libc::O_NONBLOCK | libc::O_NOCTTY)
         .open(path)
-        .is_ok_and(|file| put(file.as_raw_fd(), line))
+        .map_err(|e| e.raw_os_error().unwrap_or(libc::EIO))?;
+    put(file.as_raw_fd(), line)
 }
 
 /// Writes a line to stderr, if descriptor 2 is still a place for messages.
@@ -34,6 +38,7 @@ pub fn to_stderr(line: &str) -> bool {
         },
         _ => put(STDERR, line),
     }
+    .is_ok()
 }
 
 /// stderr once more, as an open file of our own that never blocks: between our look at it and the
@@ -86,7 +91,7 @@ fn flags(fd: RawFd) -> c_int {
 }
 
 /// One write, if it cannot block, and without the signals that a write can raise.
-fn put(fd: RawFd, line: &str) -> bool {
+fn put(fd: RawFd, line: &str) -> Result<(), Errno> {
     let mut ready = libc::pollfd {
         fd,
         events: libc::POLLOUT,
@@ -94,8 +99,11 @@ fn put(fd: RawFd, line: &str) -> bool {
     };
     // SAFETY: one pollfd, no waiting. A pipe is ready when PIPE_BUF bytes fit, and a line is shorter.
     let n = unsafe { libc::poll(&mut ready, 1, 0) };
-    if n != 1 || ready.revents & libc::POLLOUT == 0 || ready.revents & libc::POLLERR != 0 {
-        return false;
+    if ready.revents & libc::POLLERR != 0 {
+        return Err(libc::EPIPE);
+    }
+    if n != 1 || ready.revents & libc::POLLOUT == 0 {
+        return Err(libc::EAGAIN);
     }
     without_write_signals(|| {
         let (at, length) = (line.as_ptr().cast(), line.len());
@@ -107,13 +115,18 @@ fn put(fd: RawFd, line: &str) -> bool {
                 n => n,
             }
         };
-        n == length as isize
+        match n {
+            -1 => Err(errno()),
+            n if n == length as isize => Ok(()),
+            // The rest found no room.
+            _ => Err(libc::ENOSPC),
+        }
     })
 }
 
 /// SIGPIPE (no reader) and SIGXFSZ (file size limit) would end the program. All signals are blocked;
 /// one that this write raised is taken back before they are let in again.
-fn without_write_signals(write: impl FnOnce() -> bool) -> bool {
+fn without_write_signals<T>(write: impl FnOnce() -> T) -> T {
     let mask = block_signals();
     let raised = [libc::SIGPIPE, libc::SIGXFSZ];
     let before = raised.map(pending);
@@ -173,12 +186,12 @@ mod tests {
         let fd = writer.as_raw_fd();
         crate::boundary::guard::run(|| {
             let mut lines = 0;
-            while put(fd, &"x".repeat(1000)) {
+            while put(fd, &"x".repeat(1000)).is_ok() {
                 lines += 1;
             }
             assert!(lines > 3);
             drop(reader);
-            assert!(!put(fd, "nobody reads\n"));
+            assert_eq!(put(fd, "nobody reads\n"), Err(libc::EPIPE));
         })
         .unwrap();
     }
@@ -188,9 +201,11 @@ mod tests {
         let dir = std::env::temp_dir().join(format!("cmshim-sink-{}", std::process::id()));
         std::fs::create_dir_all(&dir).unwrap();
         let path = dir.join("log").to_str().unwrap().to_owned();
-        assert!(to_file(&path, "one\n") && to_file(&path, "two\n"));
+        assert!(to_file(&path, "one\n").is_ok() && to_file(&path, "two\n").is_ok());
         assert_eq!(std::fs::read_to_string(&path).unwrap(), "one\ntwo\n");
-        assert!(!to_file("/nonexistent/log", "lost\n"));
+        assert_eq!(to_file("/nonexistent/log", "lost\n"), Err(libc::ENOENT));
+        assert_eq!(to_file("/dev/full", "lost\n"), Err(libc::ENOSPC));
+        assert_eq!(to_file("/tmp", "lost\n"), Err(libc::EISDIR));
         std::fs::remove_dir_all(&dir).unwrap();
     }
 }

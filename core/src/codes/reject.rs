@@ -153,7 +153,7 @@ rejects! {
         "initiator_depth in our rdma_connect is larger than what the peer's device offers (max_qp_rd_atom).",
         "Ask for less, or for RDMA_MAX_INIT_DEPTH. On the peer: ibv_devinfo -v (max_qp_rd_atom)";
     28 CONSUMER_DEFINED "consumer reject" PeerProgram,
-        "the peer's program said no, or ended before it answered",
+        "no consent from the peer: its program said no or ended, or its listener is on another address",
         "It called rdma_reject, its accept failed, it exited with the request pending, or its listener was closed. The peer's kernel answers the same when somebody listens on that port but on another address, or when its routing does not lead back to our address.",
         "Read the peer's log at this moment. On the peer: rdma resource show cm_id, and ip route get HERE (the address of this host)";
     29 INVALID_RNR_RETRY "invalid RNR retry count" PeerKernel,

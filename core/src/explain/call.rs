@@ -1,6 +1,6 @@
 //! Failed calls: which module knows the words for which call, and what any errno means anywhere.
 
-use super::query::CallQuery;
+use super::query::{CallQuery, Descriptors};
 use super::{connect, memory, qp, resolve, setup, words};
 use crate::codes::errno;
 use crate::model::{Explanation, Numbers, Severity, Who};
@@ -27,7 +27,8 @@ fn too_late_inside(q: &CallQuery, inner: &str, number: i32) -> bool {
 }
 
 fn specific(q: &CallQuery) -> Option<Explanation> {
-    setup::call(q)
+    hidden_descriptors(q)
+        .or_else(|| setup::call(q))
         .or_else(|| resolve::call(q))
         .or_else(|| connect::call(q))
         .or_else(|| qp::call(q))
@@ -214,6 +215,36 @@ fn generic(q: &CallQuery) -> Explanation {
         ),
         n => kernel(words::status_text(n), "", "dmesg; rdma link show"),
     }
+}
+
+/// The libraries hide EMFILE behind other numbers: a search for devices that can open no file finds
+/// none (`ucma_init`, librdmacm/cma.c).
+fn hidden_descriptors(q: &CallQuery) -> Option<Explanation> {
+    let opens = matches!(
+        q.call,
+        "rdma_create_event_channel"
+            | "rdma_create_id"
+            | "rdma_create_ep"
+            | "ibv_open_device"
+            | "ibv_get_device_list"
+            | "ibv_create_comp_channel"
+    );
+    let hidden = opens && matches!(q.errno, 0 | 2 | 6 | 19 | 24 | 38);
+    q.facts
+        .descriptors
+        .filter(|_| hidden)
+        .and_then(short_of_descriptors)
+}
+
+/// Words for a process whose descriptors are at their limit, or nearly.
+pub(super) fn short_of_descriptors(d: Descriptors) -> Option<Explanation> {
+    d.short().then(|| Explanation {
+        summary: format!(
+            "this process is out of file descriptors: {} open, limit {}",
+            d.open, d.limit
+        ),
+        ..descriptors(24)
+    })
 }
 
 /// EMFILE and ENFILE.

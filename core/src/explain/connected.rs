@@ -23,13 +23,15 @@ pub fn disconnected(q: &EventQuery) -> Explanation {
     }
     match q.since_established {
         Some(lived) if lived < q.short_lived => short_lived(q),
+        // The kernel of a program that died disconnects for it.
         _ => Explanation::new(
             Who::PeerProgram,
-            Severity::Debug,
+            Severity::Info,
             "ended",
             "",
-            "the peer disconnected",
-        ),
+            "the peer disconnected, or its program died",
+        )
+        .with_next("If it should not have: read the peer's log at this moment"),
     }
 }
 

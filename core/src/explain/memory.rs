@@ -58,13 +58,20 @@ fn region(f: &Facts) -> String {
 }
 
 fn no_memory(f: &Facts) -> Explanation {
-    let Some(limit) = f.memlock.filter(|l| *l != u64::MAX) else {
+    let Some(limit) = f.memlock else {
+        return kernel(
+            "no memory: most often the limit of locked memory is too small",
+            "RDMA memory is pinned and counts against RLIMIT_MEMLOCK, except with CAP_IPC_LOCK. Else it is max_mr of the device, or the kernel's own memory.",
+            format!("ulimit -l; {LIMIT_NEXT}; rdma resource show mr | wc -l; free -m"),
+        );
+    };
+    if limit == u64::MAX {
         return kernel(
             "no memory, or the device has no room for one more registration",
             "Locked memory is not limited here, so this is max_mr of the device, or the kernel's own memory.",
             "rdma resource show mr | wc -l; ibv_devinfo -v (max_mr); free -m; dmesg",
         );
-    };
+    }
     let locked = f.locked.unwrap_or(0);
     let wanted = pinned(f);
     let held = match f.locked {

@@ -8,6 +8,7 @@ mod event;
 mod memory;
 mod named;
 mod plain;
+mod port;
 mod qp;
 mod query;
 mod rejected;
@@ -26,6 +27,9 @@ pub use named::{named, Named};
 pub use plain::{
     completion, list, plain, plain_async, plain_errno, plain_event, plain_reject, Row,
 };
-pub use query::{CallQuery, EventQuery, Facts, Limit};
-pub use stage::{calls, stage_of_call, stage_of_event, what_of_call, what_of_event};
-pub use watch::{async_event, backlog_overflow, no_answer_yet, slow_connect, unacked, Blocked};
+pub use port::Port;
+pub use query::{CallQuery, Descriptors, EventQuery, Facts, Limit};
+pub use stage::{calls, place, stage_of_call, stage_of_event, what_of_call, what_of_event};
+pub use watch::{
+    async_event, backlog_overflow, no_answer_yet, no_answer_yet_by, slow_connect, unacked, Blocked,
+};

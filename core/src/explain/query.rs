@@ -1,5 +1,6 @@
 //! What is known when something has to be explained.
 
+use super::Port;
 use crate::model::{Role, Transport};
 use std::time::Duration;
 
@@ -24,6 +25,36 @@ pub struct EventQuery {
     pub no_data: bool,
     /// The event carries private data that is not all zero: the peer's program wrote it.
     pub private_data: bool,
+    /// From the attempt to this event.
+    pub elapsed: Option<Duration>,
+    /// The local port in use.
+    pub port: Option<Port>,
+    /// Both addresses are of this host.
+    pub same_host: bool,
+    /// The peer's address is a loopback address (127.0.0.1, ::1).
+    pub loopback: bool,
+    /// The event's id is a listener.
+    pub listener: bool,
+    /// Descriptors of this process.
+    pub descriptors: Option<Descriptors>,
+}
+
+/// Open descriptors of this process, beside the limit (`RLIMIT_NOFILE`).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Descriptors {
+    pub open: u64,
+    pub limit: u64,
+}
+
+impl Descriptors {
+    /// What librdmacm and libibverbs hold open at the same time while they look for the devices:
+    /// directories and files of sysfs, the device, its event files.
+    const NEEDED: u64 = 6;
+
+    /// Was there too little room for what the libraries open for a moment?
+    pub(super) fn short(&self) -> bool {
+        self.open.saturating_add(Self::NEEDED) >= self.limit
+    }
 }
 
 impl Default for EventQuery {
@@ -39,6 +70,12 @@ impl Default for EventQuery {
             nested: None,
             no_data: false,
             private_data: false,
+            elapsed: None,
+            port: None,
+            same_host: false,
+            loopback: false,
+            listener: false,
+            descriptors: None,
         }
     }
 }
@@ -82,6 +119,12 @@ pub struct Facts {
     pub nested: Option<(&'static str, i32)>,
     /// The id is known to be disconnected.
     pub disconnected: bool,
+    /// Descriptors of this process.
+    pub descriptors: Option<Descriptors>,
+    /// The peer's address is a loopback address (127.0.0.1, ::1).
+    pub loopback: bool,
+    /// The name that was looked up.
+    pub node: Option<String>,
 }
 
 /// A failed call and its circumstances.

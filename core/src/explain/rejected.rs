@@ -1,9 +1,10 @@
 //! REJECTED and UNREACHABLE: the peer said no, or nothing.
 
 use super::query::EventQuery;
-use super::words;
+use super::{words, Port};
 use crate::codes::reject;
 use crate::model::{Explanation, Role, Severity, Transport, Who};
+use std::time::Duration;
 
 /// IB_CM_REJ_CONSUMER_DEFINED
 const CONSUMER_DEFINED: i32 = 28;
@@ -63,6 +64,11 @@ fn known(q: &EventQuery, r: &reject::Reject) -> Explanation {
 /// On the server a reject answers our accept, and that changes the story.
 fn seen_by_server(reason: i32) -> Option<Explanation> {
     let (summary, cause, next) = match reason {
+        8 => (
+            "the client's kernel refused our accept with a reason that Linux gives only to connect requests",
+            "The client's system is not Linux, or its connection manager was loaded anew in between.",
+            "On the client: rdma resource show cm_id, and dmesg",
+        ),
         4 => (
             "the client gave up before our accept was complete",
             "Its program destroyed the id, or its own timeout ran out: this server was slow to accept, or the client is impatient.",
@@ -80,7 +86,7 @@ fn seen_by_server(reason: i32) -> Option<Explanation> {
         ),
         _ => return None,
     };
-    let who = if reason == 10 {
+    let who = if matches!(reason, 8 | 10) {
         Who::PeerKernel
     } else {
         Who::PeerProgram
@@ -145,9 +151,10 @@ fn odd(q: &EventQuery, what: &str) -> Explanation {
 /// UNREACHABLE: no answer, or on datagram ids a SIDR status.
 pub fn unreachable(q: &EventQuery) -> Explanation {
     if q.since_established.is_some() && q.status == ETIMEDOUT {
-        return neighbour_changed();
+        return neighbour_changed(q);
     }
     match q.status {
+        ETIMEDOUT if not_sent(q) => could_not_send(q),
         ETIMEDOUT => no_answer(q),
         EHOSTUNREACH | -101 => Explanation::new(
             Who::Network,
@@ -170,17 +177,64 @@ pub fn unreachable(q: &EventQuery) -> Explanation {
     }
 }
 
+/// The CM of InfiniBand and RoCE repeats a message for many seconds before it gives up. An end far
+/// below that is a send that failed at once: `cm_process_send_error` in cm.c.
+fn not_sent(q: &EventQuery) -> bool {
+    const AT_ONCE: Duration = Duration::from_secs(1);
+    const FAR_BELOW: Duration = Duration::from_secs(10);
+    let port_down = q.port.as_ref().is_some_and(Port::unusable);
+    let limit = if port_down { FAR_BELOW } else { AT_ONCE };
+    matches!(q.transport, Transport::Ib | Transport::Roce)
+        && q.elapsed.is_some_and(|elapsed| elapsed < limit)
+}
+
+fn could_not_send(q: &EventQuery) -> Explanation {
+    let message = match q.role {
+        Role::Server => "accept",
+        _ => "connect request",
+    };
+    let e = |summary, cause: &str, next: String| {
+        Explanation::new(Who::ThisKernel, severity(q.role), "failed", "", summary)
+            .with_cause(cause)
+            .with_next(next)
+    };
+    match &q.port {
+        Some(port) if port.unusable() => e(
+            format!("could not send the {message}: {}", port.sentence()),
+            "The network device was set down, or its cable, its switch port or the RDMA device is gone.",
+            port.next(),
+        ),
+        port => e(
+            format!("could not send the {message}: the send failed at once, nobody was waited for"),
+            "The port went down in this moment, or the device no longer takes the packets of the connection manager.",
+            port.as_ref().map_or_else(|| "rdma link show; dmesg".to_owned(), Port::next),
+        ),
+    }
+}
+
 /// After ESTABLISHED the kernel (since 6.0) sends UNREACHABLE when the neighbour entry of the peer
-/// gets another link address: `cma_netevent_callback` in cma.c.
-fn neighbour_changed() -> Explanation {
+/// changes: `cma_netevent_callback` in cma.c. It looks only at the entry's link address, which is gone
+/// too when the entry failed or its network device went down.
+fn neighbour_changed(q: &EventQuery) -> Explanation {
+    if let Some(port) = q.port.as_ref().filter(|p| p.unusable()) {
+        return Explanation::new(
+            Who::ThisKernel,
+            Severity::Warn,
+            "disturbed",
+            "",
+            format!("the neighbour entry of the peer is gone: {}", port.sentence()),
+        )
+        .with_cause("The network device went down while the connection was up. Nothing goes over the connection while it is.")
+        .with_next(port.next());
+    }
     Explanation::new(
         Who::Network,
         Severity::Warn,
         "disturbed",
         "",
-        "the peer's hardware address changed while the connection was up",
+        "the neighbour entry of the peer changed or failed while the connection was up",
     )
-    .with_cause("Its address moved to another port or host (fail-over, live migration, a duplicate IP address), or its neighbour entry failed. This connection still sends to the old hardware address.")
+    .with_cause("The network device here went down and up, the peer no longer answers ARP, or its address moved to another port or host (fail-over, live migration, a duplicate IP address). This connection still sends to the old hardware address.")
     .with_next("ip neigh; ip monitor neigh; arping -D -I DEV PEER finds a duplicate address; connect again")
 }
 
@@ -196,16 +250,24 @@ fn no_answer(q: &EventQuery) -> Explanation {
         .with_cause("It died or lost its network in the middle of the handshake, or its last message (RTU) was lost each time.")
         .with_next("Is the client alive? ping PEER; ip neigh; packet loss: ethtool -S, perfquery");
     }
-    Explanation::new(
+    let e = Explanation::new(
         Who::Network,
         severity(q.role),
         "timed out",
         "",
         "no answer to any connect request",
-    )
-    .with_cause(no_answer_cause(q.transport))
-    .with_next(no_answer_next(q.transport))
+    );
+    if q.same_host && q.transport != Transport::Iwarp {
+        return e.with_cause(OWN_HOST_CAUSE).with_next(OWN_HOST_NEXT);
+    }
+    e.with_cause(no_answer_cause(q.transport))
+        .with_next(no_answer_next(q.transport))
 }
+
+/// What silence can mean when the peer is this host. Soft-RoCE of Linux 6.1 was seen to answer
+/// nothing more after its network device had been down.
+pub const OWN_HOST_CAUSE: &str = "The peer is this host: the server's program has not taken the request, its listen backlog is full (the kernel then drops requests in silence), or the device receives nothing (Soft-RoCE may stay deaf after its network device was down and up).";
+pub const OWN_HOST_NEXT: &str = "rdma resource show cm_id; sysctl net.rdma_ucm.max_backlog; rdma link show; for Soft-RoCE make the device anew: rdma link delete NAME; rdma link add NAME type rxe netdev NETDEV";
 
 /// What silence can mean.
 pub fn no_answer_cause(transport: Transport) -> &'static str {

@@ -1,6 +1,6 @@
 //! Names, addresses and routes: calls and events.
 
-use super::call::{found, kernel, own};
+use super::call::{found, kernel, own, short_of_descriptors};
 use super::query::{CallQuery, EventQuery};
 use super::words;
 use crate::codes::errno;
@@ -80,11 +80,11 @@ fn resolve_route(q: &CallQuery) -> Option<Explanation> {
             "The id has no resolved address (wait for ADDR_RESOLVED), the route was resolved before, or the timeout is 0.",
             "Check the order of calls and the timeout",
         )),
-        n => route(n, q.transport),
+        n => route(n, q.transport, q.facts.loopback),
     }
 }
 
-fn route(number: i32, transport: Transport) -> Option<Explanation> {
+fn route(number: i32, transport: Transport, loopback: bool) -> Option<Explanation> {
     let ib = transport == Transport::Ib;
     Some(match number {
         110 => found(
@@ -100,6 +100,11 @@ fn route(number: i32, transport: Transport) -> Option<Explanation> {
             "the subnet manager knows no path to that address",
             "The peer's port is not in the fabric, or not in a common partition.",
             "saquery --sgid-to-dgid SGID-DGID; ibstat on both ends; grep -v 0x0000 /sys/class/infiniband/*/ports/*/pkeys/*",
+        ),
+        19 | 22 if loopback => own(
+            "an RDMA port cannot be reached by a loopback address",
+            "RoCE has no GID for 127.0.0.1 or ::1; within one host, too, it needs the address of an RDMA port.",
+            "ip addr; rdma link show (the netdev column); connect to the address of that network device",
         ),
         19 | 22 => kernel(
             "the device or its GID is gone since the address was resolved",
@@ -135,14 +140,28 @@ fn getaddrinfo(q: &CallQuery) -> Option<Explanation> {
         22 => return Some(own("neither node, service nor hints were given", "", "Give at least one of them")),
         _ => return None,
     };
-    let mut e = own(summary, "", next);
+    let mut e = own(summary, "", with_name(next, q));
     e.code = format!("rdma_getaddrinfo {}, {name}", q.errno);
     Some(e)
+}
+
+/// The command with the name that was looked up, if that is safe to paste into a shell.
+fn with_name(next: &str, q: &CallQuery) -> String {
+    let safe = |c: char| c.is_ascii_alphanumeric() || matches!(c, '.' | '-' | '_' | ':' | '%');
+    match &q.facts.node {
+        Some(name) if !name.is_empty() && !name.starts_with('-') && name.chars().all(safe) => {
+            next.replace("NAME", name)
+        }
+        _ => next.to_owned(),
+    }
 }
 
 /// ADDR_ERROR.
 pub(super) fn addr_error(q: &EventQuery) -> Explanation {
     if q.status == -1 {
+        if let Some(e) = q.descriptors.and_then(short_of_descriptors) {
+            return e;
+        }
         return kernel(
             "the kernel found the RDMA device, but librdmacm cannot use it",
             "/dev/infiniband/uverbsN is missing or not accessible, ib_uverbs is not loaded, or the device vanished.",
@@ -170,7 +189,7 @@ pub(super) fn route_error(q: &EventQuery) -> Explanation {
             "rdma link show; dmesg",
         );
     }
-    route(q.status.saturating_abs(), q.transport).unwrap_or_else(|| {
+    route(q.status.saturating_abs(), q.transport, q.loopback).unwrap_or_else(|| {
         kernel(
             format!(
                 "the route was not resolved: {}",

@@ -1,5 +1,6 @@
 //! Which stage a call or an event belongs to, and what was attempted, in two words.
 
+use super::query::EventQuery;
 use crate::codes::event as ev;
 use crate::model::{Role, Stage};
 
@@ -18,6 +19,18 @@ pub fn stage_of_event(event: i32, role: Role) -> Stage {
         _ if role == Role::Server => Stage::Accept,
         _ => Stage::Connect,
     }
+}
+
+/// Stage of an event, and what was going on, by its circumstances.
+pub fn place(q: &EventQuery) -> (Stage, &'static str) {
+    if q.event == ev::UNREACHABLE && q.since_established.is_some() {
+        return (Stage::Established, "connection");
+    }
+    let stage = stage_of_event(q.event, q.role);
+    if q.listener && stage == Stage::Device {
+        return (stage, "listener");
+    }
+    (stage, what_of_event(q.event, q.role))
 }
 
 /// The table behind [`stage_of_call`] and [`what_of_call`].

@@ -1,6 +1,6 @@
 //! What no code tells: silence, slowness, un-acked events, and the device's own events.
 
-use super::{rejected, words};
+use super::{rejected, words, Port};
 use crate::codes::{async_event as tables, event as ev};
 use crate::model::{Explanation, Numbers, Severity, Transport, Who};
 use std::time::Duration;
@@ -41,10 +41,35 @@ pub fn no_answer_yet(waited: Duration, transport: Transport) -> Explanation {
         },
     )
     .with_cause(format!(
-        "Ruled out: a port where nobody listens (that is refused at once), and a missing neighbour (the address was resolved). Left: the server's program has not taken the request yet, or {}.",
+        "Ruled out: a missing neighbour (the address was resolved) and, if packets arrive there, a port where nobody listens (that is refused at once). Left: the server's program has not taken the request yet, or {}.",
         words::as_finding(rejected::no_answer_cause(transport))
     ))
     .with_next(rejected::no_answer_next(transport))
+}
+
+/// The same with what this host sees of the way: its own port, and whether the peer is this host.
+pub fn no_answer_yet_by(
+    waited: Duration,
+    transport: Transport,
+    port: Option<&Port>,
+    same_host: bool,
+) -> Explanation {
+    let e = no_answer_yet(waited, transport);
+    match port {
+        Some(port) if port.unusable() => Explanation {
+            who: Who::ThisKernel,
+            ..e
+        }
+        .with_cause(format!(
+            "Here {}: nothing leaves this host.",
+            port.sentence()
+        ))
+        .with_next(port.next()),
+        _ if same_host && transport != Transport::Iwarp => e
+            .with_cause(rejected::OWN_HOST_CAUSE)
+            .with_next(rejected::OWN_HOST_NEXT),
+        _ => e,
+    }
 }
 
 /// A connect that succeeded, but took `took`.

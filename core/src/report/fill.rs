@@ -1,15 +1,20 @@
 //! The next command, ready to paste: placeholders become this incident's own values.
 
-use super::{text, Report};
+use super::{address, Report};
 
 /// PEER, HERE and PID in the `next` of an explanation, as far as they are known.
 pub(super) fn next(r: &Report) -> String {
     let mut out = r.explanation.next.clone();
     if let Some(dst) = r.dst {
-        out = replace_word(&out, "PEER", &text::host(dst));
+        out = out.replace(
+            "ip route get PEER",
+            &format!("ip route get {}", address::route(dst)),
+        );
+        out = replace_word(&out, "PEER", &address::host(dst));
     }
     if let Some(src) = r.src {
-        out = replace_word(&out, "HERE", &text::host(src));
+        out = out.replace("ip route get HERE", &format!("ip route get {}", src.ip()));
+        out = replace_word(&out, "HERE", &address::host(src));
     }
     replace_word(&out, "PID", &r.pid.to_string())
 }

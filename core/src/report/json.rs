@@ -13,7 +13,7 @@
 //! | `who` | `this-process`, `this-kernel`, `network`, `peer-kernel`, `peer-program` |
 //! | `verb`, `code`, `summary`, `cause`, `next` | the explanation |
 //! | `event`, `status`, `errno`, `async_event` | its numbers |
-//! | `src`, `dst` | `{addr, host, port, scope}`: local and peer; `scope` for IPv6 with one |
+//! | `src`, `dst` | `{addr, host, port, scope}`: local and peer; `scope`, a number, for IPv6 with one (`addr` and `host` have its interface's name) |
 //! | `port_space` | `TCP`, `UDP`, `IPoIB`, `IB` |
 //! | `qp_num` | number of the local queue pair |
 //! | `device` | `{name, port, gid, roce, transport}` |
@@ -22,7 +22,7 @@
 //! | `details` | list of strings |
 //! | `repeats` | `{count, over_ms}`: this line stands for so many further incidents |
 
-use super::{duration, escape, fill, private_data, text, time, Device, Report};
+use super::{address, duration, escape, fill, private_data, text, time, Device, Report};
 use crate::model::{Numbers, Role, Severity, Stage, Transport, Who};
 use serde::Serialize;
 use std::net::SocketAddr;
@@ -80,13 +80,10 @@ struct Address {
 impl From<SocketAddr> for Address {
     fn from(a: SocketAddr) -> Address {
         Address {
-            addr: a.to_string(),
-            host: text::host(a),
+            addr: address::with_port(a),
+            host: address::host(a),
             port: a.port(),
-            scope: match a {
-                SocketAddr::V6(v6) if v6.scope_id() != 0 => Some(v6.scope_id()),
-                _ => None,
-            },
+            scope: address::scope(a),
         }
     }
 }

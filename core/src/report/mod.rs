@@ -1,5 +1,6 @@
 //! One incident, and how it is written down: a line of text or a JSON object.
 
+mod address;
 pub mod duration;
 mod escape;
 mod fill;

@@ -1,6 +1,6 @@
 //! The line for people.
 
-use super::{duration, escape, fill, private_data, Report};
+use super::{address, duration, escape, fill, private_data, Report};
 use crate::model::{Explanation, Role, Transport};
 use std::net::SocketAddr;
 
@@ -51,17 +51,9 @@ fn addresses(out: &mut String, r: &Report) {
 /// Address and port; a port of 0 is not one.
 fn show(a: SocketAddr) -> String {
     if a.port() != 0 {
-        return a.to_string();
+        return address::with_port(a);
     }
-    host(a)
-}
-
-/// The address without its port, with the scope of an IPv6 address.
-pub(super) fn host(a: SocketAddr) -> String {
-    match a {
-        SocketAddr::V6(v6) if v6.scope_id() != 0 => format!("{}%{}", v6.ip(), v6.scope_id()),
-        _ => a.ip().to_string(),
-    }
+    address::host(a)
 }
 
 /// "(REJECTED 8, IB_CM_REJ_INVALID_SERVICE_ID; rxe0 port 1, TCP, RoCE v2, GID ::ffff:10.77.0.2)"
