@@ -28,6 +28,14 @@ fn line_of(loaded: &Loaded) -> String {
     line
 }
 
+/// The line without the list of all names, which `the_names_are_listed` looks at.
+fn without_names(line: &str) -> String {
+    match line.split_once("; known: ") {
+        Some((start, _)) => format!("{start}; known: ..."),
+        None => line.to_owned(),
+    }
+}
+
 fn file_line(text: &str) -> String {
     line_of(&with_file(text))
 }
@@ -86,7 +94,7 @@ fn wrong_values_in_a_file() {
         (
             "log.file = \"a\\u0000b\"",
             "c.toml:1:12: log.file: a file name cannot hold a zero byte; \
-             allowed: a file name, or \"\" for none; used: \"\" (default)",
+             allowed: a file name, %p in it is the process id, or \"\" for none; used: \"\" (default)",
         ),
         (
             "skip = \"sshd\"",
@@ -115,8 +123,8 @@ fn unknown_and_misplaced_keys_in_a_file() {
         ("[lisen]\nmin_backlog = 1", "c.toml:1:2: lisen: no such key; did you mean listen?"),
         ("[log]\nlevle = \"off\"", "c.toml:2:1: log.levle: no such key; did you mean log.level?"),
         ("min_backlog = 4", "c.toml:1:1: min_backlog: no such key; did you mean listen.min_backlog?"),
-        ("colour = 4", "c.toml:1:1: colour: no such key"),
-        ("\"a\\nb\" = 4", "c.toml:1:1: \"a\\u000Ab\": no such key"),
+        ("colour = 4", "c.toml:1:1: colour: no such key; known: ..."),
+        ("\"a\\nb\" = 4", "c.toml:1:1: \"a\\u000Ab\": no such key; known: ..."),
         (
             "\"log.level\" = \"off\"",
             "c.toml:1:1: \"log.level\": no such key (a name in quotes is one name); \
@@ -150,15 +158,48 @@ fn unknown_and_misplaced_keys_in_a_file() {
         ),
         (
             "[program.rping]\nlog.colour = 1",
-            "c.toml:2:5: program.rping.log.colour: no such key",
+            "c.toml:2:5: program.rping.log.colour: no such key; known: ...",
         ),
         (
             "[program.a]\nprogram.b.disable = true",
-            "c.toml:2:1: program.a.program: no such key",
+            "c.toml:2:1: program.a.program: no such key; known: ...",
         ),
     ];
     for (text, line) in table {
-        assert_eq!(file_line(text), line);
+        assert_eq!(without_names(&file_line(text)), line);
+    }
+}
+
+#[test]
+fn the_names_are_listed() {
+    let line = file_line("colour = 4");
+    assert!(line.contains("; known: disable, skip, threads, "), "{line}");
+    assert!(line.ends_with(", listen.min_backlog"), "{line}");
+    let own = file_line("[program.rping]\ncolour = 4");
+    assert!(own.contains("; known: disable, threads, "), "{own}");
+    let line = var_line("CMSHIM_COLOUR", "x");
+    assert!(line.contains("; known: CMSHIM_DISABLE, "), "{line}");
+    assert!(line.ends_with(", CMSHIM_CONFIG, CMSHIM_LIBRARY"), "{line}");
+}
+
+#[test]
+fn file_names_that_nobody_means() {
+    for (name, what) in [
+        ("~/x", "~ is not expanded here"),
+        ("~", "~ is not expanded here"),
+        ("/tmp/%q", "%q means nothing, only %p does"),
+        ("/tmp/%p.%d", "%d means nothing"),
+    ] {
+        let line = var_line("CMSHIM_LOG_FILE", name);
+        assert!(line.contains(what), "{line}");
+        assert!(line.contains("; allowed: a file name, %p in it"), "{line}");
+        let line = file_line(&format!("log.file = \"{name}\""));
+        assert!(line.contains(what), "{line}");
+    }
+    for name in ["/tmp/a~b", "/tmp/%p", "100%", "/tmp/5%-%p"] {
+        let loaded = with_var("CMSHIM_LOG_FILE", name);
+        assert_eq!(loaded.problems, []);
+        assert_eq!(loaded.config.log.file.as_deref(), Some(name));
     }
 }
 
@@ -240,8 +281,8 @@ fn an_unreadable_file_is_named() {
 fn columns_count_characters() {
     let problems = with_file("log = { \"äöü\" = 1, levle = 1 }").problems;
     assert_eq!(
-        problems[0].to_string(),
-        "c.toml:1:9: log.\"äöü\": no such key"
+        without_names(&problems[0].to_string()),
+        "c.toml:1:9: log.\"äöü\": no such key; known: ..."
     );
     assert!(problems[1]
         .to_string()
@@ -271,8 +312,8 @@ fn wrong_variables() {
             "CMSHIM_DISABLE: \"maybe\" is neither; allowed: true or false; used: false (default)",
         ),
         (
-            ("CMSHIM_LOG_LEVEL", "WARN"),
-            "CMSHIM_LOG_LEVEL: \"WARN\" is not one of the words; \
+            ("CMSHIM_LOG_LEVEL", "WARNING"),
+            "CMSHIM_LOG_LEVEL: \"WARNING\" is not one of the words; \
              allowed: \"off\", \"error\", \"warn\", \"info\", \"debug\"; used: \"warn\" (default)",
         ),
         (
@@ -287,11 +328,14 @@ fn wrong_variables() {
             ("CMSHIM_CONFG", "x"),
             "CMSHIM_CONFG: no such setting; did you mean CMSHIM_CONFIG?",
         ),
-        (("CMSHIM_COLOUR", "x"), "CMSHIM_COLOUR: no such setting"),
-        (("CMSHIM_", "x"), "CMSHIM_: no such setting"),
+        (
+            ("CMSHIM_COLOUR", "x"),
+            "CMSHIM_COLOUR: no such setting; known: ...",
+        ),
+        (("CMSHIM_", "x"), "CMSHIM_: no such setting; known: ..."),
     ];
     for ((name, value), line) in table {
-        assert_eq!(var_line(name, value), line);
+        assert_eq!(without_names(&var_line(name, value)), line);
     }
 }
 
@@ -312,6 +356,11 @@ fn variables_take_the_usual_spellings() {
         assert_eq!(loaded.problems, []);
         assert_eq!(loaded.config.disable, value);
     }
+    for level in ["INFO", "Info", " info "] {
+        let loaded = with_var("CMSHIM_LOG_LEVEL", level);
+        assert_eq!(loaded.problems, []);
+        assert_eq!(loaded.config.log.level, Level::Info);
+    }
     let loaded = with_var("CMSHIM_SKIP", " sshd, a b ,,");
     assert_eq!(loaded.config.skip, ["sshd", "a b"]);
 }
@@ -328,7 +377,10 @@ fn variables_that_are_not_utf8() {
         vars: vec![(OsString::from_vec(b"CMSHIM_\xff".to_vec()), "x".into())],
         ..Input::default()
     });
-    assert_eq!(line_of(&loaded), "\"CMSHIM_\u{fffd}\": no such setting");
+    assert_eq!(
+        without_names(&line_of(&loaded)),
+        "\"CMSHIM_\u{fffd}\": no such setting; known: ..."
+    );
 }
 
 #[test]

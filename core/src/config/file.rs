@@ -6,7 +6,7 @@ use toml::Spanned;
 use super::lookup::{dotted, is_section, row_of, sections, PROGRAM};
 use super::problem::{Problem, MAX_PROBLEMS};
 use super::suggest::nearest;
-use super::table::{Kind, KEYS};
+use super::table::{Key, Kind, KEYS};
 use super::value::{shown, Value};
 
 /// A value that the file gives to a row of the table.
@@ -154,18 +154,28 @@ impl Walk<'_> {
         // With more mistakes than that nobody reads the hints, and they cost time.
         let hint = match self.problems.len() {
             0..MAX_PROBLEMS => self.near(name),
-            _ => None,
+            _ => String::new(),
         };
-        self.problem(at, key, "no such key".into(), hint.unwrap_or_default());
+        self.problem(at, key, "no such key".into(), hint);
     }
 
-    fn near(&self, name: &str) -> Option<String> {
+    fn near(&self, name: &str) -> String {
         let mut candidates: Vec<&str> = KEYS.iter().map(|k| k.name).collect();
         candidates.extend(sections());
         if self.program.is_none() {
             candidates.push(PROGRAM);
         }
-        nearest(name, &candidates).map(|n| format!("did you mean {n}?"))
+        match nearest(name, &candidates) {
+            Some(near) => format!("did you mean {near}?"),
+            None => format!("known: {}", self.known()),
+        }
+    }
+
+    /// The keys that may stand here.
+    fn known(&self) -> String {
+        let here = |key: &&Key| self.program.is_none() || key.per_program;
+        let names: Vec<&str> = KEYS.iter().filter(here).map(|key| key.name).collect();
+        names.join(", ")
     }
 
     /// The key as it reads from the root of the file.

@@ -34,7 +34,9 @@ mod vars;
 pub use document::default_file;
 pub use problem::Problem;
 pub use resolve::{load, Input, Loaded, Origin, Setting};
-pub use source::{gather, read_file, CONFIG_VARIABLE, DEFAULT_PATH, LIBRARY_VARIABLE, MAX_BYTES};
+pub use source::{
+    gather, read_file, reason, CONFIG_VARIABLE, DEFAULT_PATH, LIBRARY_VARIABLE, MAX_BYTES,
+};
 pub use table::{Key, Kind, Preset, KEYS};
 pub use typed::{Config, Format, Level, Listen, Log, Reasons};
 pub use value::Value;

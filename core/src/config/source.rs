@@ -7,6 +7,7 @@ use std::os::unix::fs::{FileTypeExt, OpenOptionsExt};
 use std::path::Path;
 
 use super::resolve::Input;
+use crate::codes::errno;
 
 /// Read when `CMSHIM_CONFIG` names no other file. It need not exist.
 pub const DEFAULT_PATH: &str = "/etc/cmshim.toml";
@@ -115,5 +116,13 @@ fn cannot_read(error: &std::io::Error) -> String {
     if is_absent(error.kind()) {
         return "no such file".to_owned();
     }
-    format!("cannot be read: {error}")
+    format!("cannot be read: {}", reason(error))
+}
+
+/// What the system says, as strerror does and without the number that Rust puts behind it.
+pub fn reason(error: &std::io::Error) -> String {
+    match error.raw_os_error().and_then(errno::by_number) {
+        Some(errno) => errno.text.to_owned(),
+        None => error.to_string(),
+    }
 }

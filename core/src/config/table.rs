@@ -79,7 +79,8 @@ pub const KEYS: &[Key] = &[
         per_program: true,
         help: "Where the lines go; empty is standard error",
         more: "Lines are appended. %p in the name becomes the process id. A name that does not start with / \
-               counts from the directory in which the program starts.",
+               counts from the directory in which the program starts. While the file cannot be written, lines \
+               go to standard error.",
     },
     Key {
         name: "log.level",
@@ -119,9 +120,10 @@ pub const KEYS: &[Key] = &[
         kind: Kind::Int { min: 0, max: 600_000, unit: "ms" },
         default: Preset::Int(1_000),
         per_program: true,
-        help: "Warn when rdma_destroy_id or rdma_destroy_qp blocks for this long",
-        more: "They wait until the program has acknowledged every event of the id; the line names the \
-               events that it has not. 0 is off.",
+        help: "Warn when a call that waits for acknowledged events blocks for this long",
+        more: "rdma_destroy_id, rdma_destroy_qp, rdma_destroy_ep, rdma_migrate_id, rdma_leave_multicast and \
+               ibv_destroy_qp wait until the program has acknowledged every event of the id or queue pair; the \
+               line names the events that it has not. 0 is off.",
     },
     Key {
         name: "reasons.short_lived_ms",

@@ -82,7 +82,7 @@ impl Kind {
                 let space = if unit.is_empty() { "" } else { " " };
                 format!("a whole number from {min} to {max}{space}{unit}")
             }
-            Kind::Path => "a file name, or \"\" for none".to_owned(),
+            Kind::Path => "a file name, %p in it is the process id, or \"\" for none".to_owned(),
             Kind::Names => "a list of program names, each without a directory".to_owned(),
         }
     }
@@ -102,11 +102,11 @@ impl Kind {
     /// Checks a string.
     pub(super) fn check_text(&self, text: &str) -> Result<Value, String> {
         match *self {
-            Kind::Choice(words) if words.contains(&text) => Ok(Value::Text(text.to_owned())),
-            Kind::Choice(_) => Err(format!("{} is not one of the words", shown(text))),
-            Kind::Path if text.contains('\0') => Err("a file name cannot hold a zero byte".into()),
-            Kind::Path if text.len() > 4095 => Err("the file name is too long".into()),
-            Kind::Path => Ok(Value::Text(text.to_owned())),
+            Kind::Choice(words) => match words.iter().find(|w| w.eq_ignore_ascii_case(text)) {
+                Some(word) => Ok(Value::Text((*word).to_owned())),
+                None => Err(format!("{} is not one of the words", shown(text))),
+            },
+            Kind::Path => check_path(text),
             _ => Err(format!("{} is a string", shown(text))),
         }
     }
@@ -126,6 +126,33 @@ impl Kind {
         }
         Ok(Value::List(items))
     }
+}
+
+/// Refuses names that would make a file which nobody meant.
+fn check_path(text: &str) -> Result<Value, String> {
+    if text.contains('\0') {
+        return Err("a file name cannot hold a zero byte".to_owned());
+    }
+    if text.len() > 4095 {
+        return Err("the file name is too long".to_owned());
+    }
+    if text == "~" || text.starts_with("~/") {
+        let what = "~ is not expanded here, write the directory's name";
+        return Err(format!("{}: {what}", shown(text)));
+    }
+    if let Some(letter) = unknown_percent(text) {
+        let what = format!("%{letter} means nothing, only %p does");
+        return Err(format!("{}: {what}", shown(text)));
+    }
+    Ok(Value::Text(text.to_owned()))
+}
+
+/// The letter behind a percent sign, when it is not the one that is replaced.
+fn unknown_percent(text: &str) -> Option<char> {
+    text.split('%')
+        .skip(1)
+        .filter_map(|rest| rest.chars().next())
+        .find(|c| c.is_ascii_alphabetic() && *c != 'p')
 }
 
 /// A TOML string: quotes, with whatever cannot stand between them escaped.

@@ -96,7 +96,10 @@ fn near_variable(name: &OsStr) -> String {
     let short: Vec<&str> = candidates.iter().map(|c| &c[PREFIX.len()..]).collect();
     let lossy = name.to_string_lossy();
     let wanted = lossy.get(PREFIX.len()..).unwrap_or_default();
-    nearest(wanted, &short).map_or(String::new(), |n| format!("did you mean {PREFIX}{n}?"))
+    match nearest(wanted, &short) {
+        Some(near) => format!("did you mean {PREFIX}{near}?"),
+        None => format!("known: {}", candidates.join(", ")),
+    }
 }
 
 /// A value written as plain text: no quotes, a list separated by commas.
