@@ -4,18 +4,33 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 
 use clap::builder::PossibleValuesParser;
-use clap::{Args, Parser, Subcommand, ValueEnum};
+use clap::{Args, CommandFactory, FromArgMatches, Parser, Subcommand, ValueEnum};
+use cmshim_core::codes::{async_event, event};
 use cmshim_core::config::{Kind, KEYS};
+use cmshim_core::explain::calls;
 
-use crate::failure::EXIT_STATUS;
+use crate::failure::{CONFIG_STATUS, EXIT_STATUS, RUN_STATUS};
+use crate::given::{self, Given};
+use crate::suggested::Suggested;
 
 /// Run RDMA programs so that each connection that fails says who, why and what to do
 #[derive(Debug, Parser)]
-#[command(name = "cmshim", version, after_help = EXIT_STATUS, disable_help_subcommand = true)]
+#[command(name = "cmshim", version, after_help = EXIT_STATUS)]
 #[command(subcommand_required = true, arg_required_else_help = true)]
 pub struct Cli {
     #[command(subcommand)]
     pub command: Command,
+}
+
+impl Cli {
+    pub fn from_command_line() -> Result<Cli, clap::Error> {
+        let matches = Cli::command().try_get_matches()?;
+        let mut cli = Cli::from_arg_matches(&matches)?;
+        if let (Command::Run(run), Some((_, matches))) = (&mut cli.command, matches.subcommand()) {
+            run.given = given::in_order(matches);
+        }
+        Ok(cli)
+    }
 }
 
 #[derive(Debug, Subcommand)]
@@ -30,19 +45,20 @@ pub enum Command {
 /// Start a program with the library preloaded
 ///
 /// The library comes first in LD_PRELOAD; what is already there is kept. The program takes the place
-/// of cmshim: process id, terminal, signals and exit status are its own.
+/// of cmshim: process id, terminal, signals and exit status are its own. Options that set the same key
+/// of the configuration count in the order in which they are given: the last one holds.
 #[derive(Debug, Args)]
-#[command(after_help = EXIT_STATUS)]
+#[command(after_help = RUN_STATUS)]
 #[command(override_usage = "cmshim run [OPTIONS] [--] PROGRAM [ARGUMENT]...")]
 pub struct RunArgs {
     /// Write the lines to this file instead of standard error (%p becomes the process id)
     #[arg(long, value_name = "FILE")]
     pub log_file: Option<OsString>,
     /// The least important line that is written
-    #[arg(long, value_name = "LEVEL", value_parser = words_of("log.level"))]
+    #[arg(long, value_name = "LEVEL", value_parser = words_of("log.level"), ignore_case = true)]
     pub log_level: Option<String>,
     /// How a line is written
-    #[arg(long, value_name = "FORMAT", value_parser = words_of("log.format"))]
+    #[arg(long, value_name = "FORMAT", value_parser = words_of("log.format"), ignore_case = true)]
     pub log_format: Option<String>,
     /// Read this configuration file instead of /etc/cmshim.toml
     #[arg(long, value_name = "FILE")]
@@ -57,16 +73,19 @@ pub struct RunArgs {
     #[arg(short, long)]
     pub quiet: bool,
     /// The program and its arguments
-    #[arg(required = true, trailing_var_arg = true, allow_hyphen_values = true)]
-    #[arg(value_name = "PROGRAM")]
+    #[arg(required = true, trailing_var_arg = true, value_name = "PROGRAM")]
     pub program: Vec<OsString>,
+    /// The options above that set a key, in their order
+    #[arg(skip)]
+    pub given: Vec<Given>,
 }
 
 /// Say in plain words what a number or name of a failure means
 ///
-/// A positive number is the reason of a reject on InfiniBand and RoCE, a negative one is an errno.
-/// Names are those of reject reasons, events, asynchronous events and errnos, in any case and with
-/// or without their prefix: IB_CM_REJ_STALE_CONN, unreachable, qp-fatal, ECONNREFUSED.
+/// A positive number is the reason of a reject on InfiniBand and RoCE, the status of a work
+/// completion (ibv_poll_cq), or an errno; a negative one is an errno. Names are those of reject
+/// reasons, events, asynchronous events, completion statuses, errnos and of the codes in cmshim's own
+/// lines, in any case: IB_CM_REJ_STALE_CONN, unreachable, qp-fatal, wr-flush-err, ECONNREFUSED.
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub struct ExplainArgs {
@@ -75,12 +94,15 @@ pub struct ExplainArgs {
     pub code: Option<String>,
     /// An event of the connection manager, by name or number
     #[arg(long, value_name = "EVENT", conflicts_with_all = ["asynchronous", "call"])]
+    #[arg(value_parser = Suggested::new(event::ALL.iter().map(|e| e.name)), hide_possible_values = true)]
     pub event: Option<String>,
     /// An asynchronous event of a device, by name or number
     #[arg(long = "async", value_name = "EVENT", conflicts_with_all = ["call", "code"])]
+    #[arg(value_parser = Suggested::new(async_names()), hide_possible_values = true)]
     pub asynchronous: Option<String>,
     /// The function that failed with this errno, for example rdma_bind_addr
     #[arg(long, value_name = "FUNCTION", requires = "code")]
+    #[arg(value_parser = Suggested::new(calls()), hide_possible_values = true)]
     pub call: Option<String>,
     /// What carries the connection; it decides how a status is read
     #[arg(long, value_enum)]
@@ -113,12 +135,21 @@ const EXAMPLES: &str = "\
 Examples:
   cmshim explain 28
   cmshim explain ECONNREFUSED
+  cmshim explain retry-exc-err
   cmshim explain --event unreachable -- -110
   cmshim explain --event rejected 8 --transport roce
   cmshim explain --async qp-fatal
   cmshim explain --call rdma_bind_addr EADDRINUSE
 
-Exit status: 0, or 2 for a code that is not known.";
+Exit status:
+  0    success
+  1    output could not be written
+  2    wrong arguments, or a code that is not known";
+
+fn async_names() -> impl Iterator<Item = &'static str> {
+    let bare = |symbol: &'static str| symbol.strip_prefix("IBV_EVENT_").unwrap_or(symbol);
+    async_event::ALL.iter().map(move |e| bare(e.symbol))
+}
 
 /// The words that a key takes, from the table of keys.
 fn words_of(name: &str) -> PossibleValuesParser {
@@ -134,7 +165,7 @@ fn words_of(name: &str) -> PossibleValuesParser {
 /// Looks at the same file and variables as the library does. Values go to standard output, problems
 /// to standard error.
 #[derive(Debug, Args)]
-#[command(after_help = EXIT_STATUS)]
+#[command(after_help = CONFIG_STATUS)]
 pub struct ConfigArgs {
     /// As they are for this program
     #[arg(long, value_name = "NAME")]

@@ -13,16 +13,30 @@ pub const NOT_EXECUTABLE: u8 = 126;
 /// `run` did not find the program.
 pub const NOT_FOUND: u8 = 127;
 
-/// For the help texts and the man page.
+/// All commands, for the main help text and the main page.
 pub const EXIT_STATUS: &str = "\
 Exit status:
   0    success
   1    config: the configuration has a problem; any command: output could not be written
   2    wrong arguments, or a code that explain does not know
-  125  run: there is no library to preload, or LD_PRELOAD cannot hold its path
+  125  run: there is no library to preload, it is not usable, or LD_PRELOAD cannot hold its path
   126  run: the program cannot be executed
   127  run: there is no such program
 After a start, run's exit status is the program's own.";
+
+pub const RUN_STATUS: &str = "\
+Exit status:
+  2    wrong arguments
+  125  there is no library to preload, it is not usable, or LD_PRELOAD cannot hold its path
+  126  the program cannot be executed
+  127  there is no such program
+After a start, the exit status is the program's own.";
+
+pub const CONFIG_STATUS: &str = "\
+Exit status:
+  0    nothing is wrong
+  1    the configuration has a problem, or output could not be written
+  2    wrong arguments";
 
 #[derive(Debug)]
 pub struct Failure {

@@ -6,19 +6,22 @@ mod completions;
 mod config;
 mod explain;
 mod failure;
+mod given;
 mod man;
 mod output;
 mod run;
+mod suggested;
 
+use std::ffi::OsString;
 use std::process::ExitCode;
 
-use clap::Parser;
+use clap::error::ErrorKind;
 
 use args::{Cli, Command};
 use failure::USAGE;
 
 fn main() -> ExitCode {
-    let cli = match Cli::try_parse() {
+    let cli = match Cli::from_command_line() {
         Ok(cli) => cli,
         Err(error) => return wrong_arguments(&error),
     };
@@ -47,7 +50,19 @@ fn wrong_arguments(error: &clap::Error) -> ExitCode {
             Err(failure) => ExitCode::from(failure.status),
         };
     }
-    let text = text.strip_prefix("error: ").unwrap_or(&text);
-    output::complain(text.trim_end());
+    match (error.kind(), not_text()) {
+        (ErrorKind::InvalidUtf8, Some(argument)) => output::complain(&format!(
+            "{argument:?} is not UTF-8; only file names, and the program's own arguments, may hold other bytes"
+        )),
+        _ => {
+            let text = text.strip_prefix("error: ").unwrap_or(&text);
+            output::complain_in_lines(text.trim_end());
+        }
+    }
     ExitCode::from(USAGE)
+}
+
+/// The first argument that is no text, which clap does not name.
+fn not_text() -> Option<OsString> {
+    std::env::args_os().skip(1).find(|a| a.to_str().is_none())
 }

@@ -2,20 +2,39 @@
 
 use std::io::{stderr, stdout, ErrorKind, Write};
 
+use cmshim_core::config::reason;
+
 use crate::failure::{Failure, FOUND};
 
 /// Writes all of `text`. A reader that has seen enough (`| head -1`) is no failure.
 pub fn print(text: &str) -> Result<(), Failure> {
     let mut out = stdout().lock();
     match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
-        Err(e) if e.kind() != ErrorKind::BrokenPipe => {
-            Err(Failure::new(FOUND, format!("standard output: {e}")))
-        }
+        Err(e) if e.kind() != ErrorKind::BrokenPipe => Err(Failure::new(
+            FOUND,
+            format!("standard output: {}", reason(&e)),
+        )),
         _ => Ok(()),
     }
 }
 
-/// A message of the program. There is nobody to tell when standard error is closed.
+/// A message of the program, which is one line whatever stands in a file's name.
 pub fn complain(message: &str) {
+    complain_in_lines(&one_line(message));
+}
+
+/// A message with line breaks of its own. There is nobody to tell when standard error is closed.
+pub fn complain_in_lines(message: &str) {
     let _ = writeln!(stderr().lock(), "cmshim: {message}");
+}
+
+fn one_line(message: &str) -> String {
+    let mut out = String::with_capacity(message.len());
+    for c in message.chars() {
+        match c {
+            c if c.is_control() => out.extend(c.escape_default()),
+            c => out.push(c),
+        }
+    }
+    out
 }

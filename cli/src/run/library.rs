@@ -1,93 +1,100 @@
 //! Which library is preloaded.
 
-use std::env::consts::ARCH;
 use std::ffi::OsString;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
-use cmshim_core::config::LIBRARY_VARIABLE;
+use cmshim_core::config::{reason, LIBRARY_VARIABLE};
 
+use super::places::{beside, system, BUILT, SONAME};
 use super::preload::is_separator;
+use super::warn::described;
+use super::{elf, regular};
 use crate::failure::{Failure, NO_LIBRARY};
 
-/// The name that the dynamic loader finds in its own directories.
-const SONAME: &str = "libcmshim.so.0";
-/// The name that cargo builds, beside this program.
-const BUILT: &str = "libcmshim.so";
+/// What only our library has.
+const SYMBOL: &str = "cmshim_version";
 
-/// The option, else the variable, else the library that belongs to this program, else the soname.
+/// The option, else the variable, else the library that belongs to this program, else the one that
+/// the dynamic loader would find.
 pub fn find(option: Option<&Path>) -> Result<OsString, Failure> {
     if let Some(path) = option {
-        return usable(path, "--library");
+        return named(path, "--library");
     }
     let variable = std::env::var_os(LIBRARY_VARIABLE).filter(|v| !v.is_empty());
     if let Some(path) = variable {
-        return usable(Path::new(&path), LIBRARY_VARIABLE);
+        return named(Path::new(&path), LIBRARY_VARIABLE);
     }
     let program = std::env::current_exe().unwrap_or_default();
-    match places(&program).into_iter().find(|p| p.is_file()) {
+    match beside(&program).into_iter().find(|p| p.is_file()) {
         Some(path) => usable(&path, "the library found beside this program"),
-        None => Ok(SONAME.into()),
+        None => by_soname("no library"),
     }
 }
 
-/// Where the library of this program may be: in cargo's target directory, or installed.
-fn places(program: &Path) -> Vec<PathBuf> {
-    let Some(dir) = program.parent() else {
-        return Vec::new();
-    };
-    let mut places = vec![dir.join(BUILT)];
-    if let Some(prefix) = dir.parent() {
-        let lib = prefix.join("lib");
-        places.push(lib.join(SONAME));
-        places.push(prefix.join("lib64").join(SONAME));
-        places.push(lib.join(multiarch()).join(SONAME));
+fn named(path: &Path, from: &str) -> Result<OsString, Failure> {
+    let is_name = path == Path::new(SONAME) || path == Path::new(BUILT);
+    if is_name && !path.exists() {
+        return by_soname(from);
     }
-    places
+    usable(path, from)
 }
 
-/// The directory that Debian and its children keep the libraries of this machine in.
-fn multiarch() -> String {
-    match ARCH {
-        "x86" => "i386-linux-gnu".to_owned(),
-        "arm" => "arm-linux-gnueabihf".to_owned(),
-        "powerpc64" if cfg!(target_endian = "little") => "powerpc64le-linux-gnu".to_owned(),
-        other => format!("{other}-linux-gnu"),
+/// The loader is not asked: when it finds nothing, it only warns, and starts the program bare.
+fn by_soname(from: &str) -> Result<OsString, Failure> {
+    if let Some(path) = system().into_iter().find(|p| p.is_file()) {
+        return usable(&path, "the installed library");
     }
+    let message = format!(
+        "{from}: {SONAME} is neither beside this program (as {BUILT}, or in ../lib) nor in the system's \
+         library directories; name it with --library or {LIBRARY_VARIABLE}"
+    );
+    Err(Failure::new(NO_LIBRARY, message))
 }
 
 /// As it can stand in LD_PRELOAD: absolute, since the program's children may start elsewhere.
 fn usable(path: &Path, from: &str) -> Result<OsString, Failure> {
-    let fail = |why: &str| {
+    let fail = |why: String| {
         let message = format!("{from}: {}: {why}", path.display());
         Failure::new(NO_LIBRARY, message)
     };
-    if path == Path::new(SONAME) || path == Path::new(BUILT) && !path.exists() {
-        return Ok(path.into());
-    }
-    let absolute = std::path::absolute(path).map_err(|e| fail(&e.to_string()))?;
-    if !absolute.is_file() {
-        return Err(fail("no such file"));
-    }
+    let absolute = std::path::absolute(path).map_err(|e| fail(reason(&e)))?;
+    check(&absolute).map_err(fail)?;
     let absolute = absolute.into_os_string();
     if absolute.as_encoded_bytes().iter().any(|&b| is_separator(b)) {
-        return Err(fail(
-            "LD_PRELOAD cannot hold a path with a space or a colon in it; copy or link the library elsewhere",
-        ));
+        let why = "LD_PRELOAD cannot hold a path with a space or a colon in it; copy or link the library elsewhere";
+        return Err(fail(why.to_owned()));
     }
     Ok(absolute)
 }
 
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn looks_beside_the_program_first() {
-        let places = places(Path::new("/opt/x/bin/cmshim"));
-        assert_eq!(places[0], Path::new("/opt/x/bin/libcmshim.so"));
-        assert_eq!(places[1], Path::new("/opt/x/lib/libcmshim.so.0"));
-        assert_eq!(places[2], Path::new("/opt/x/lib64/libcmshim.so.0"));
-        assert!(places[3].ends_with("libcmshim.so.0"));
-        assert_eq!(places.len(), 4);
+/// Whether the loader can take it, and whether it is ours: a wrong one has no effect, or worse.
+fn check(path: &Path) -> Result<(), String> {
+    let open = || {
+        regular::open(path).map_err(|error| match error.kind() {
+            std::io::ErrorKind::NotFound => "no such file".to_owned(),
+            _ => reason(&error),
+        })
+    };
+    let Some(library) = elf::facts(open()?) else {
+        return Err("is no shared library (not an ELF file, or a damaged one)".to_owned());
+    };
+    if !library.shared {
+        return Err("is no shared library".to_owned());
     }
+    let own = std::env::current_exe().ok().and_then(|p| elf::read(&p));
+    if let Some(own) = own.filter(|own| own.target != library.target) {
+        let (library, own) = (described(library.target), described(own.target));
+        return Err(format!(
+            "is built for {library}, and this program for {own}"
+        ));
+    }
+    if !library.whole {
+        return Err("is damaged: the file is shorter than it should be".to_owned());
+    }
+    if !elf::exports(open()?, SYMBOL) {
+        return Err(format!(
+            "is not cmshim's library (it has no symbol {SYMBOL})"
+        ));
+    }
+    Ok(())
 }

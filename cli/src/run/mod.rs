@@ -2,18 +2,20 @@
 
 mod elf;
 mod library;
+mod not_started;
+mod places;
 mod preload;
 mod program;
+mod regular;
 mod secure;
 mod settings;
 mod warn;
 
-use std::io::ErrorKind;
 use std::os::unix::process::CommandExt;
 use std::process::Command;
 
 use crate::args::RunArgs;
-use crate::failure::{Failure, NOT_EXECUTABLE, NOT_FOUND, USAGE};
+use crate::failure::{Failure, USAGE};
 use crate::output;
 
 /// Returns only when the program could not be started.
@@ -34,19 +36,5 @@ pub fn run(args: RunArgs) -> Result<u8, Failure> {
         .envs(variables)
         .env(preload::VARIABLE, preload)
         .exec();
-    Err(not_started(&name.to_string_lossy(), &error))
-}
-
-fn not_started(name: &str, error: &std::io::Error) -> Failure {
-    match error.kind() {
-        ErrorKind::NotFound if program::find(name.as_ref()).is_some() => Failure::new(
-            NOT_FOUND,
-            format!("{name}: its interpreter (the #! line or the dynamic loader) does not exist"),
-        ),
-        ErrorKind::NotFound => Failure::new(NOT_FOUND, format!("{name}: no such program")),
-        _ => Failure::new(
-            NOT_EXECUTABLE,
-            format!("{name}: cannot be executed: {error}"),
-        ),
-    }
+    Err(not_started::not_started(&name.to_string_lossy(), &error))
 }

@@ -1,11 +1,13 @@
 //! Which file a program's name means, and what runs it.
 
 use std::ffi::{OsStr, OsString};
-use std::fs::{self, File};
+use std::fs;
 use std::io::Read;
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
+
+use super::regular;
 
 /// Where execvp looks when there is no PATH (glibc).
 const NO_PATH: &str = "/bin:/usr/bin";
@@ -31,10 +33,7 @@ fn is_executable(path: &Path) -> bool {
 ///
 /// For `#!/usr/bin/env NAME` that is what NAME means, since env only becomes it.
 pub fn interpreter(script: &Path) -> Option<PathBuf> {
-    let mut head = Vec::new();
-    let file = File::open(script).ok()?;
-    file.take(LINE).read_to_end(&mut head).ok()?;
-    let (interpreter, argument) = parse(&head)?;
+    let (interpreter, argument) = first_line(script)?;
     if Path::new(&interpreter).file_name() == Some(OsStr::new("env")) {
         if let Some(found) = started_by_env(&argument).and_then(|name| find(&name)) {
             return Some(found);
@@ -43,15 +42,28 @@ pub fn interpreter(script: &Path) -> Option<PathBuf> {
     Some(interpreter.into())
 }
 
-/// The interpreter of a `#!` line and the rest of the line.
+/// The interpreter that the `#!` line itself names, as text for a message.
+pub fn named_interpreter(script: &Path) -> Option<String> {
+    let (interpreter, _) = first_line(script)?;
+    Some(interpreter.to_string_lossy().into_owned())
+}
+
+fn first_line(script: &Path) -> Option<(OsString, Vec<u8>)> {
+    let mut head = Vec::new();
+    let file = regular::open(script).ok()?;
+    file.take(LINE).read_to_end(&mut head).ok()?;
+    parse(&head)
+}
+
+/// The interpreter of a `#!` line and the rest of the line. Only blanks and tabs part words, as in
+/// the kernel (fs/binfmt_script.c): a carriage return belongs to the name.
 fn parse(head: &[u8]) -> Option<(OsString, Vec<u8>)> {
     let line = head.strip_prefix(b"#!")?.split(|&b| b == b'\n').next()?;
-    let line = line.trim_ascii();
-    let end = line.iter().position(|b| b.is_ascii_whitespace());
+    let blank = |b: &u8| matches!(b, b' ' | b'\t');
+    let start = line.iter().position(|b| !blank(b))?;
+    let line = &line[start..];
+    let end = line.iter().position(blank);
     let (name, argument) = line.split_at(end.unwrap_or(line.len()));
-    if name.is_empty() {
-        return None;
-    }
     Some((OsString::from_vec(name.to_vec()), argument.to_vec()))
 }
 
@@ -79,7 +91,9 @@ mod tests {
     fn reads_the_first_line_of_a_script() {
         let both = |a: &str, b: &str| Some((a.to_owned(), b.to_owned()));
         assert_eq!(parsed("#!/bin/sh\necho"), both("/bin/sh", ""));
-        assert_eq!(parsed("#! /bin/sh -e \n"), both("/bin/sh", " -e"));
+        assert_eq!(parsed("#! /bin/sh -e \n"), both("/bin/sh", " -e "));
+        assert_eq!(parsed("#!/bin/sh\r\n"), both("/bin/sh\r", ""));
+        assert_eq!(parsed("#!  \n"), None);
         assert_eq!(parsed("#!/bin/sh"), both("/bin/sh", ""));
         assert_eq!(parsed("#!\n"), None);
         assert_eq!(parsed("echo"), None);

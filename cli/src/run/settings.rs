@@ -1,11 +1,12 @@
 //! The variables that the options of `run` stand for.
 
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
 
-use cmshim_core::config::{parse_setting, read_file, CONFIG_VARIABLE};
+use cmshim_core::config::{parse_setting, read_file, reason, Value, CONFIG_VARIABLE};
 
 use crate::args::RunArgs;
 use crate::failure::{Failure, USAGE};
+use crate::given::Given;
 
 /// Names and values, checked against the table of keys. A later one of the same name counts.
 pub fn variables(args: &RunArgs) -> Result<Vec<(String, OsString)>, Failure> {
@@ -13,33 +14,32 @@ pub fn variables(args: &RunArgs) -> Result<Vec<(String, OsString)>, Failure> {
     if let Some(file) = &args.config {
         variables.push((CONFIG_VARIABLE.to_owned(), config_file(file)?));
     }
-    if let Some(file) = &args.log_file {
-        let text = file
-            .to_str()
-            .ok_or_else(|| wrong("--log-file: the file name is not UTF-8"))?;
-        variables.push(checked("--log-file", "log.file", text)?);
-    }
-    let words = [
-        ("--log-level", "log.level", &args.log_level),
-        ("--log-format", "log.format", &args.log_format),
-    ];
-    for (option, key, text) in words {
-        if let Some(text) = text {
-            variables.push(checked(option, key, text)?);
-        }
-    }
-    for pair in &args.set {
-        let Some((key, text)) = pair.split_once('=') else {
-            let what = format!("--set {pair}: write KEY=VALUE, for example log.level=debug");
-            return Err(wrong(&what));
-        };
-        variables.push(checked("--set", key.trim(), text)?);
+    for given in &args.given {
+        variables.push(match given {
+            Given::Special { option, key, text } => checked(option, key, &utf8(option, text)?)?,
+            Given::Set(pair) => set(&utf8("--set", pair)?)?,
+        });
     }
     Ok(variables)
 }
 
+fn set(pair: &str) -> Result<(String, OsString), Failure> {
+    let Some((key, text)) = pair.split_once('=') else {
+        let what = format!("--set {pair}: write KEY=VALUE, for example log.level=debug");
+        return Err(wrong(&what));
+    };
+    checked("--set", key.trim(), text)
+}
+
+fn utf8(option: &str, text: &OsStr) -> Result<String, Failure> {
+    let text = text.to_str().map(str::to_owned);
+    text.ok_or_else(|| wrong(&format!("{option}: the value is not UTF-8")))
+}
+
 fn checked(option: &str, key: &str, text: &str) -> Result<(String, OsString), Failure> {
     match parse_setting(key, text) {
+        // A word as the table has it, whatever its case was.
+        Ok((variable, Value::Text(word))) => Ok((variable, word.into())),
         Ok((variable, _)) => Ok((variable, text.into())),
         Err(problem) => Err(wrong(&format!("{option}: {problem}"))),
     }
@@ -50,7 +50,7 @@ fn checked(option: &str, key: &str, text: &str) -> Result<(String, OsString), Fa
 fn config_file(file: &std::path::Path) -> Result<OsString, Failure> {
     let fail = |why: String| wrong(&format!("--config {}: {why}", file.display()));
     read_file(file).map_err(fail)?;
-    let absolute = std::path::absolute(file).map_err(|e| fail(e.to_string()))?;
+    let absolute = std::path::absolute(file).map_err(|e| fail(reason(&e)))?;
     Ok(absolute.into())
 }
 

@@ -54,7 +54,7 @@ fn reason(path: &Path, library: &Path) -> Option<String> {
 }
 
 /// The machines that RDMA is used on; others by the number that `readelf -h` explains.
-fn described(target: Target) -> String {
+pub fn described(target: Target) -> String {
     use object::elf::{EM_386, EM_AARCH64, EM_ARM, EM_PPC64, EM_RISCV, EM_S390, EM_X86_64};
     let name = match target.machine {
         EM_386 => "x86",

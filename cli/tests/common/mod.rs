@@ -55,7 +55,10 @@ impl Scratch {
 
     /// A shared library in which geteuid answers `uid`, so that `id -u` tells which one comes first.
     pub fn library(&self, name: &str, uid: u32) -> PathBuf {
-        let code = format!("unsigned geteuid(void) {{ return {uid}; }}\n");
+        let code = format!(
+            "unsigned geteuid(void) {{ return {uid}; }}\n\
+             const char *cmshim_version(void) {{ return \"test\"; }}\n"
+        );
         self.compile(name, &code, &["-shared", "-fPIC"])
     }
 
