@@ -51,7 +51,70 @@ fn all_pages_go_into_a_directory() {
     }
     let (status, _, err) = ask(&["man", "--dir", "/proc/no"]);
     assert_eq!(status, 1);
-    assert!(err.starts_with("cmshim: /proc/no: "), "{err}");
+    assert_eq!(err, "cmshim: /proc/no: No such file or directory\n");
+}
+
+#[test]
+fn a_synopsis_shows_the_values_of_options() {
+    let dir = Scratch::new();
+    let target = dir.path("man");
+    ask(&["man", "--dir", target.to_str().unwrap()]);
+    let page = |name: &str| {
+        let file = target.join(format!("cmshim-{name}.1"));
+        let roff = std::fs::read_to_string(file).unwrap();
+        // Without the marks of fonts and the escaped hyphens.
+        let plain = [("\\-", "-"), ("\\fB", ""), ("\\fI", ""), ("\\fR", "")];
+        plain
+            .iter()
+            .fold(roff, |text, (mark, with)| text.replace(mark, with))
+    };
+    let explain = page("explain");
+    assert!(
+        explain.contains("cmshim explain [--event EVENT] [--async EVENT] [--call FUNCTION]"),
+        "{explain}"
+    );
+    for title in ["EXAMPLES", "EXIT STATUS"] {
+        assert!(explain.contains(title), "{explain}");
+    }
+    assert!(
+        page("run").contains("[--quiet] PROGRAM [ARGUMENT]..."),
+        "{}",
+        page("run")
+    );
+    let config = page("config");
+    assert!(
+        !config.contains("EXTRA") && !config.contains("127"),
+        "{config}"
+    );
+    assert!(!target.join("cmshim-help.1").exists());
+}
+
+#[test]
+fn each_command_tells_its_own_exit_statuses() {
+    let config = ask(&["config", "--help"]).1;
+    assert!(
+        config.contains("the configuration has a problem"),
+        "{config}"
+    );
+    assert!(!config.contains("125"), "{config}");
+    assert!(ask(&["run", "--help"]).1.contains("125"));
+}
+
+#[test]
+fn completion_offers_the_names_of_events() {
+    let dir = Scratch::new();
+    let script = dir.file("cmshim.bash", &ask(&["completions", "bash"]).1);
+    let offered = |words: &str| {
+        let line = format!(
+            ". {}; COMP_WORDS=(cmshim {words}); COMP_CWORD=3; \
+             _cmshim cmshim \"${{COMP_WORDS[3]}}\" \"${{COMP_WORDS[2]}}\"; echo \"${{COMPREPLY[*]}}\"",
+            script.display()
+        );
+        told(clean("bash").args(["-c", &line]).output().unwrap()).1
+    };
+    assert_eq!(offered("explain --event un"), "unreachable\n");
+    assert!(offered("explain --async qp").starts_with("qp_fatal qp_req_err "));
+    assert_eq!(offered("explain --call rdma_b"), "rdma_bind_addr\n");
 }
 
 #[test]
@@ -133,7 +196,7 @@ fn an_output_that_is_full_is_a_failure() {
     let (status, _, err) = told(output);
     assert_eq!(status, 1);
     assert!(
-        err.starts_with("cmshim: standard output: No space left"),
+        err == "cmshim: standard output: No space left on device\n",
         "{err}"
     );
 }
