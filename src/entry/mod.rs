@@ -19,7 +19,7 @@ mod verbs;
 macro_rules! entry {
     (
         fn $name:ident($($arg:ident: $ty:ty),* $(,)?) $(-> $ret:ty)?, missing $failure:expr;
-        before |$before:ident| $first:expr;
+        $(before |$before:ident| $first:expr;)?
         $how:ident |$after:ident, $ended:ident, $rc:ident| $last:expr;
     ) => {
         /// # Safety
@@ -30,25 +30,7 @@ macro_rules! entry {
                 return $crate::boundary::missing(stringify!($name), $failure);
             };
             let call = $crate::boundary::enter(stringify!($name));
-            call.before(|$before| $first);
-            // SAFETY: the program's own arguments, unchanged.
-            let $rc = unsafe { real($($arg),*) };
-            call.$how($rc, |$after, $ended| $last);
-            $rc
-        }
-    };
-    (
-        fn $name:ident($($arg:ident: $ty:ty),* $(,)?) $(-> $ret:ty)?, missing $failure:expr;
-        $how:ident |$after:ident, $ended:ident, $rc:ident| $last:expr;
-    ) => {
-        /// # Safety
-        /// As the function of this name in the real library.
-        #[cfg_attr(not(test), no_mangle)]
-        pub unsafe extern "C-unwind" fn $name($($arg: $ty),*) $(-> $ret)? {
-            let Some(real) = $crate::real::$name() else {
-                return $crate::boundary::missing(stringify!($name), $failure);
-            };
-            let call = $crate::boundary::enter(stringify!($name));
+            $(call.before(|$before| $first);)?
             // SAFETY: the program's own arguments, unchanged.
             let $rc = unsafe { real($($arg),*) };
             call.$how($rc, |$after, $ended| $last);
