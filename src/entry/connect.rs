@@ -11,7 +11,7 @@ use libc::{c_int, c_void};
 
 entry! {
     fn rdma_connect(id: *mut RdmaCmId, param: *mut RdmaConnParam) -> c_int, missing -1;
-    before |shim| {
+    @before |shim| {
         shim.state().begin(IdPtr(id as usize), Stage::Connect, Role::Client);
         // SAFETY: the program's id.
         unsafe { waits::connect_begins(shim, id) };
@@ -64,7 +64,7 @@ entry! {
 
 entry! {
     fn rdma_disconnect(id: *mut RdmaCmId) -> c_int, missing -1;
-    before |shim| shim.state().with(IdPtr(id as usize), |record| record.we_disconnected = true);
+    @before |shim| shim.state().with(IdPtr(id as usize), |record| record.we_disconnected = true);
     // SAFETY: the program's id.
     failed |shim, ended, _rc| unsafe { calls::ended_on_id(shim, ended, id, |_, _, _| {}) };
 }

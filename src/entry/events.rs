@@ -37,6 +37,6 @@ pub unsafe extern "C-unwind" fn rdma_get_cm_event(
 entry! {
     fn rdma_ack_cm_event(event: *mut RdmaCmEvent) -> c_int, missing -1;
     // SAFETY: the program's event, which lives until the real call.
-    before |shim| unsafe { events::acked(shim, event) };
+    @before |shim| unsafe { events::acked(shim, event) };
     failed |_shim, _ended, _rc| {};
 }

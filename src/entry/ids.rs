@@ -32,7 +32,7 @@ entry! {
 
 entry! {
     fn rdma_resolve_addr(id: *mut RdmaCmId, src: *mut sockaddr, dst: *mut sockaddr, timeout_ms: c_int) -> c_int, missing -1;
-    before |shim| shim.state().begin(IdPtr(id as usize), Stage::Address, Role::Client);
+    @before |shim| shim.state().begin(IdPtr(id as usize), Stage::Address, Role::Client);
     // SAFETY: the program's id and addresses.
     failed |shim, ended, _rc| unsafe {
         calls::ended_on_id(shim, ended, id, |_, _, subject| {
@@ -44,7 +44,7 @@ entry! {
 
 entry! {
     fn rdma_resolve_route(id: *mut RdmaCmId, timeout_ms: c_int) -> c_int, missing -1;
-    before |shim| shim.state().begin(IdPtr(id as usize), Stage::Route, Role::Client);
+    @before |shim| shim.state().begin(IdPtr(id as usize), Stage::Route, Role::Client);
     // SAFETY: the program's id.
     failed |shim, ended, _rc| unsafe { calls::ended_on_id(shim, ended, id, |_, _, _| {}) };
 }

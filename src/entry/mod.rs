@@ -19,7 +19,7 @@ mod verbs;
 macro_rules! entry {
     (
         fn $name:ident($($arg:ident: $ty:ty),* $(,)?) $(-> $ret:ty)?, missing $failure:expr;
-        $(before |$before:ident| $first:expr;)?
+        $(@before |$before:ident| $first:expr;)?
         $how:ident |$after:ident, $ended:ident, $rc:ident| $last:expr;
     ) => {
         /// # Safety
