@@ -133,6 +133,7 @@ real! {
     rdma_destroy_ep(*mut RdmaCmId);
     rdma_create_srq(*mut RdmaCmId, *mut IbvPd, *mut Opaque) -> c_int;
     rdma_create_srq_ex(*mut RdmaCmId, *mut Opaque) -> c_int;
+    ibv_get_device_list(*mut c_int) -> *mut *mut IbvDevice;
     ibv_open_device(*mut IbvDevice) -> *mut IbvContext;
     ibv_alloc_pd(*mut IbvContext) -> *mut IbvPd;
     ibv_create_cq(*mut IbvContext, c_int, *mut c_void, *mut IbvCompChannel, c_int) -> *mut IbvCq;

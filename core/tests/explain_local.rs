@@ -221,6 +221,23 @@ fn a_looked_up_name_stands_in_the_command() {
 }
 
 #[test]
+fn a_search_for_devices_that_finds_none_is_no_error() {
+    let empty = call("ibv_get_device_list", 0, &Facts::default());
+    assert_eq!(empty.severity, Severity::Info);
+    assert_eq!(empty.code, "ibv_get_device_list, empty list");
+    assert!(empty.summary.contains("no RDMA device"));
+    let none = call("ibv_get_device_list", libc::ENOSYS, &Facts::default());
+    assert_eq!(none.severity, Severity::Info);
+    assert_eq!(none.code, "ibv_get_device_list errno 38, ENOSYS");
+    let short = Facts {
+        descriptors: Some(Descriptors { open: 7, limit: 7 }),
+        ..Facts::default()
+    };
+    let short = call("ibv_get_device_list", 0, &short);
+    assert!(short.summary.contains("descriptors"));
+}
+
+#[test]
 fn a_listener_is_not_called_a_connection() {
     let removal = |listener| {
         explain::place(&EventQuery {

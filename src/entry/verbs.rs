@@ -12,6 +12,14 @@ use libc::{c_int, c_uint, c_void, size_t};
 use std::ptr::null_mut;
 
 entry! {
+    fn ibv_get_device_list(number: *mut c_int) -> *mut *mut IbvDevice, missing null_mut();
+    // SAFETY: success gave a list that ends with a null.
+    after |shim, ended, rc| if rc.is_null() || unsafe { (*rc).is_null() } {
+        calls::no_device(shim, Ended { failed: Some(ended.failed.unwrap_or(0)), ..ended });
+    };
+}
+
+entry! {
     fn ibv_open_device(device: *mut IbvDevice) -> *mut IbvContext, missing null_mut();
     failed |shim, ended, _rc| calls::ended(shim, ended, Subject::default, |_| {});
 }

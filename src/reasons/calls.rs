@@ -7,7 +7,8 @@ use crate::abi::cm::RdmaCmId;
 use crate::boundary::{shim::Shim, thread, Ended};
 use crate::sys::limits;
 use cmshim_core::explain::{self, CallQuery, Facts};
-use cmshim_core::model::Role;
+use cmshim_core::model::{Role, Severity};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 /// Deals with the end of a call on an id: nothing if it went well; a note for the outer call if it
@@ -45,6 +46,16 @@ pub fn ended(
     let mut facts = Facts::default();
     add(&mut facts);
     tell(shim, ended.name, errno, facts, &subject(), Role::None);
+}
+
+/// ibv_get_device_list gave no device: told once, when the program itself asked. Many programs only
+/// look whether there is one.
+pub fn no_device(shim: &'static Shim, found: Ended) {
+    static TOLD: AtomicBool = AtomicBool::new(false);
+    let wanted = found.outermost && emit::wanted(shim, Severity::Info);
+    if wanted && !TOLD.swap(true, Ordering::Relaxed) {
+        ended(shim, found, Subject::default, |_| {});
+    }
 }
 
 /// A synchronous id waits inside the call; on a non-blocking channel it comes back with EAGAIN, as
@@ -93,6 +104,7 @@ fn opens_files(call: &str) -> bool {
         "rdma_create_event_channel"
             | "rdma_create_id"
             | "rdma_create_ep"
+            | "ibv_get_device_list"
             | "ibv_open_device"
             | "ibv_create_comp_channel"
     )

@@ -153,6 +153,14 @@ fn add_port(report: &mut Report) {
         None => {
             let ports = device::few_ports();
             report.details.extend(ports.iter().map(Port::sentence));
+            if let [Port {
+                netdev: Some(netdev),
+                ..
+            }] = ports.as_slice()
+            {
+                let next = &mut report.explanation.next;
+                *next = next.replace("-I DEV", &format!("-I {netdev}"));
+            }
         }
     }
 }

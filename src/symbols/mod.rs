@@ -86,6 +86,7 @@ pub const SYMBOLS: &[Symbol] = symbols! {
         ibv_create_comp_channel: "names a descriptor limit", "calls/ibv_create_comp_channel.c";
     }
     Ibverbs c"IBVERBS_1.1" {
+        ibv_get_device_list: "says once, at info level, that there is no device and why", "calls/ibv_get_device_list.c";
         ibv_open_device: "names a missing device node or permission", "calls/ibv_open_device.c";
         ibv_alloc_pd: "names a failure", "calls/ibv_alloc_pd.c";
         ibv_create_cq: "names the limit that failed", "calls/ibv_create_cq.c";

@@ -16,6 +16,10 @@ pub fn call(q: &CallQuery) -> Explanation {
     if e.code.is_empty() {
         e.code = code(q.call, q.errno);
     }
+    if q.call == "ibv_get_device_list" {
+        // Many programs only look whether there is a device, and go on without.
+        e.severity = Severity::Info;
+    }
     e.numbers.errno = (q.errno > 0).then_some(q.errno);
     e
 }

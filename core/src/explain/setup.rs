@@ -14,7 +14,8 @@ pub(super) fn call(q: &CallQuery) -> Option<Explanation> {
         "rdma_set_option" => set_option(q),
         "rdma_migrate_id" => migrate(q),
         "rdma_get_cm_event" => get_event(q),
-        "ibv_open_device" | "ibv_get_device_list" => open_device(q),
+        "ibv_open_device" => open_device(q),
+        "ibv_get_device_list" => device_list(q),
         "ibv_alloc_pd" => alloc_pd(q),
         "ibv_create_comp_channel" => comp_channel(q),
         _ => None,
@@ -209,6 +210,22 @@ fn open_device(q: &CallQuery) -> Option<Explanation> {
         ),
         _ => return None,
     })
+}
+
+/// Without an errno the list was given, and is empty.
+fn device_list(q: &CallQuery) -> Option<Explanation> {
+    match q.errno {
+        0 => {
+            let mut e = kernel(
+                "no RDMA device on this machine, or none that this process may see",
+                "No driver found hardware, ib_uverbs is not loaded, no provider library fits, or the container or network namespace does not see the device.",
+                "rdma link show; ls /sys/class/infiniband /dev/infiniband /etc/libibverbs.d; modprobe ib_uverbs; rdma system show (netns)",
+            );
+            e.code = "ibv_get_device_list, empty list".to_owned();
+            Some(e)
+        }
+        _ => open_device(q),
+    }
 }
 
 fn alloc_pd(q: &CallQuery) -> Option<Explanation> {
