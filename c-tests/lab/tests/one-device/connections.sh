@@ -96,7 +96,7 @@ shown server 'errno EINVAL'
 says server '[Ll]ate|gave up|gone'
 
 # Queued at the server and never read: an early warning, no event.
-scene_never_read() { serve deaf life=6000; run client "$conn/client" "$LAB_ADDR" $port wait=4000; join server; }
+scene_never_read() { serve deaf life=10000; run client "$conn/client" "$LAB_ADDR" $port wait=4000; join server; }
 pair never_read CMSHIM_REASONS_EARLY_WARNING_MS=1000
 shown client 'no event in 4000 ms'
 line client network connect 'NO_ANSWER_YET' 'select(.severity == "warn")'
