@@ -5,10 +5,12 @@
 # shellcheck source=_twice.sh
 . "$(dirname "$0")/_twice.sh"
 # -F: go on when it cannot measure the clock of an emulated CPU ("Correlation coefficient")
-port=7208
-server=(ib_write_bw -R -F -p "$port" -n 20 -s 4096)
-client=(ib_write_bw -R -F -p "$port" -n 20 -s 4096 "$LAB_ADDR")
+# Each run has its port: a client that comes before its server listens is refused, and crashes on its retry.
+commands() {
+    port=$((7230 + $1))
+    server=(ib_write_bw -R -F -p "$port" -n 20 -s 4096)
+    client=(ib_write_bw -R -F -p "$port" -n 20 -s 4096 "$LAB_ADDR")
+}
 tidy() { sed -E "/^Correlation coefficient/d; s/^( 4096 +20 ).*/\1 NUMBERS/" | scrub; }
-# Its server listens anew between two connections; a client that comes meanwhile is refused, and crashes on its retry.
 raced() { grep -q 'RDMA_CM_EVENT_REJECTED; error: 8' "$1.client.err"; }
 twice
