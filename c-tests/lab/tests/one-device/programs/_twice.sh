@@ -13,9 +13,6 @@ tidy() { scrub; }
 
 commands() { :; }
 
-# A program may have a race of its own that has nothing to do with the library; a run in which this is true is made again.
-raced() { false; } # RUN_PREFIX
-
 run_once() { # bare|preloaded RUN
     commands "$2"
     local how=$1 out=$LAB_TMP/$1 pid=''
@@ -42,24 +39,15 @@ compare() { # PART
     same "$LAB_TMP/bare.$part.tidy" "$LAB_TMP/preloaded.$part.tidy" "$part of the bare and of the preloaded run"
 }
 
-run_until_fair() { # bare|preloaded RUN
-    local attempt
-    for attempt in 1 2 3 4; do
-        run_once "$@"
-        raced "$LAB_TMP/$1" || return 0
-        echo "attempt $attempt ($1): the program raced with itself, once more"
-    done
-}
-
 # usage: twice [STATUS_OF_BARE_CLIENT]
 twice() {
     local part
-    run_until_fair bare 0
+    run_once bare 0
     [ "$(<"$LAB_TMP/bare.client.status")" = "${1:-0}" ] || {
         tail -n 5 "$LAB_TMP"/bare.*
         fail "the bare client does not work here: exit status $(<"$LAB_TMP/bare.client.status")"
     }
-    run_until_fair preloaded 1
+    run_once preloaded 1
     for part in client.status client.err client.out server.status server.err server.out; do
         [ ! -e "$LAB_TMP/bare.$part" ] || compare "$part"
     done
