@@ -9,7 +9,7 @@ use cmshim_core::codes::{async_event, event};
 use cmshim_core::config::{Kind, KEYS};
 use cmshim_core::explain::calls;
 
-use crate::failure::{CONFIG_STATUS, EXIT_STATUS, RUN_STATUS};
+use crate::failure::{CONFIG_STATUS, DOCTOR_STATUS, EXIT_STATUS, RUN_STATUS};
 use crate::given::{self, Given};
 use crate::suggested::Suggested;
 
@@ -38,6 +38,7 @@ pub enum Command {
     Run(RunArgs),
     Explain(ExplainArgs),
     Config(ConfigArgs),
+    Doctor(DoctorArgs),
     Completions(CompletionsArgs),
     Man(ManArgs),
 }
@@ -179,6 +180,26 @@ pub struct ConfigArgs {
     /// Print a commented file with every key and its default instead
     #[arg(long, conflicts_with_all = ["program", "config", "json"])]
     pub default: bool,
+}
+
+/// Check this host for what hinders RDMA connections
+///
+/// Looks at modules, devices, GIDs, MTU, limits, ARP, libraries and more, and at what cmshim itself
+/// needs. Each check says what it found; what is not right also says why it matters and which command
+/// mends it. Nothing is changed. Hardware is not needed: without a device, that is what is said.
+/// Some of it can be seen only by root (debugfs).
+#[derive(Debug, Args)]
+#[command(after_help = DOCTOR_STATUS)]
+pub struct DoctorArgs {
+    /// Also check whether a preloaded library works in this program
+    #[arg(long, value_name = "PROGRAM", value_hint = clap::ValueHint::CommandName)]
+    pub program: Option<OsString>,
+    /// As one JSON object
+    #[arg(long)]
+    pub json: bool,
+    /// Say why a check matters also where all is well
+    #[arg(short, long, conflicts_with = "json")]
+    pub verbose: bool,
 }
 
 /// Print a completion script for a shell

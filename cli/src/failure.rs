@@ -17,8 +17,8 @@ pub const NOT_FOUND: u8 = 127;
 pub const EXIT_STATUS: &str = "\
 Exit status:
   0    success
-  1    config: the configuration has a problem; any command: output could not be written
-  2    wrong arguments, or a code that explain does not know
+  1    config, doctor: a problem or a warning; any command: output could not be written
+  2    wrong arguments; explain: a code that is not known; doctor: a failure
   125  run: there is no library to preload, it is not usable, or LD_PRELOAD cannot hold its path
   126  run: the program cannot be executed
   127  run: there is no such program
@@ -37,6 +37,24 @@ Exit status:
   0    nothing is wrong
   1    the configuration has a problem, or output could not be written
   2    wrong arguments";
+
+pub const DOCTOR_STATUS: &str = "\
+The JSON object:
+  version  the version of cmshim
+  status   the worst of all checks: ok, warn or fail
+  checks   a list of objects with the keys below
+  id       the name of the check, for programs
+  title    the name of the check, for people
+  status   ok, warn, fail or not-applicable
+  value    what was found
+  details  a list of texts: its parts
+  why      why it matters
+  mend     a list of texts: commands that mend it
+
+Exit status:
+  0    nothing is wrong
+  1    a warning, and no failure; or output could not be written
+  2    a failure, or wrong arguments";
 
 #[derive(Debug)]
 pub struct Failure {

@@ -4,6 +4,7 @@
 mod args;
 mod completions;
 mod config;
+mod doctor;
 mod explain;
 mod failure;
 mod given;
@@ -29,6 +30,7 @@ fn main() -> ExitCode {
         Command::Run(args) => run::run(args),
         Command::Explain(args) => explain::explain(&args),
         Command::Config(args) => config::config(&args),
+        Command::Doctor(args) => doctor::doctor(&args),
         Command::Completions(args) => completions::completions(&args),
         Command::Man(args) => man::man(&args),
     };

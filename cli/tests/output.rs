@@ -43,7 +43,7 @@ fn all_pages_go_into_a_directory() {
     assert_eq!((status, out.as_str(), err.as_str()), (0, "", ""));
     let read = |name: &str| std::fs::read_to_string(target.join(name)).unwrap();
     assert_eq!(read("cmshim.1"), ask(&["man"]).1);
-    for name in ["run", "explain", "config", "completions", "man"] {
+    for name in ["run", "explain", "config", "doctor", "completions", "man"] {
         assert!(
             read(&format!("cmshim-{name}.1")).contains(".SH OPTIONS"),
             "{name}"
@@ -73,6 +73,14 @@ fn a_synopsis_shows_the_values_of_options() {
         explain.contains("cmshim explain [--event EVENT] [--async EVENT] [--call FUNCTION]"),
         "{explain}"
     );
+    let doctor = page("doctor");
+    for part in [
+        "cmshim doctor [--program PROGRAM] [--json] [--verbose]",
+        "THE JSON OBJECT",
+        "details",
+    ] {
+        assert!(doctor.contains(part), "{doctor}");
+    }
     for title in ["EXAMPLES", "EXIT STATUS"] {
         assert!(explain.contains(title), "{explain}");
     }

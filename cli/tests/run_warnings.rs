@@ -116,6 +116,24 @@ fn a_program_for_another_machine_is_named() {
 }
 
 #[test]
+fn a_program_for_musl_is_named() {
+    let dir = Scratch::new();
+    let library = dir.library("libx.so", 1);
+    let loader = "-Wl,--dynamic-linker=/lib/ld-musl-x86_64.so.1";
+    let program = dir.compile("musl", PROGRAM, &[loader]);
+    let mut command = cmshim();
+    command
+        .args(["run", "--library"])
+        .args([&library, &program]);
+    // The loader is not here, so it does not start.
+    let (_, _, err) = told(command.output().unwrap());
+    assert!(
+        err.contains("its loader is musl's, which cannot load"),
+        "{err}"
+    );
+}
+
+#[test]
 fn a_setuid_program_is_named() {
     let dir = Scratch::new();
     let library = dir.library("libx.so", 1);

@@ -20,11 +20,20 @@ pub enum cmshim_transport {
     CMSHIM_TRANSPORT_IWARP = 3,
 }
 
+const TEXT: &str = concat!(env!("CARGO_PKG_VERSION"), "\0");
+const LENGTH: usize = TEXT.len();
+
+/// In a section of its own, where `cmshim doctor` reads it without loading the library.
+#[link_section = ".cmshim.version"]
+static VERSION: [u8; LENGTH] = match TEXT.as_bytes().first_chunk() {
+    Some(bytes) => *bytes,
+    None => [0; LENGTH],
+};
+
 /// The version of the library, "MAJOR.MINOR.PATCH". Static: never freed. Any thread may call it at
 /// any time.
 #[no_mangle]
 pub extern "C" fn cmshim_version() -> *const c_char {
-    const VERSION: &str = concat!(env!("CARGO_PKG_VERSION"), "\0");
     VERSION.as_ptr().cast()
 }
 

@@ -1,11 +1,11 @@
 //! What an ELF file is built for.
 
 use std::fs::File;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use object::elf::{FileHeader32, FileHeader64, Machine, ET_DYN, PT_INTERP};
 use object::read::elf::{FileHeader, ProgramHeader};
-use object::{Endianness, FileKind, Object, ObjectSymbol, ReadCache};
+use object::{Endianness, FileKind, Object, ObjectSection, ObjectSymbol, ReadCache};
 
 use super::regular;
 
@@ -50,6 +50,41 @@ pub fn exports(file: File, symbol: &str) -> bool {
     };
     let mut symbols = object.dynamic_symbols();
     symbols.any(|s| s.is_definition() && s.name() == Ok(symbol))
+}
+
+/// The text of a section, up to the first NUL.
+pub fn section(file: File, name: &str) -> Option<String> {
+    let cache = ReadCache::new(file);
+    let object = object::File::parse(&cache).ok()?;
+    let section = object.section_by_name(name)?;
+    until_nul(section.data().ok()?)
+}
+
+/// The dynamic loader that the program asks for.
+pub fn loader(path: &Path) -> Option<PathBuf> {
+    let cache = ReadCache::new(regular::open(path).ok()?);
+    let name = match FileKind::parse(&cache).ok()? {
+        FileKind::Elf32 => interpreter::<FileHeader32<Endianness>>(&cache),
+        FileKind::Elf64 => interpreter::<FileHeader64<Endianness>>(&cache),
+        _ => None,
+    };
+    name.map(PathBuf::from)
+}
+
+fn interpreter<H>(file: &ReadCache<File>) -> Option<String>
+where
+    H: FileHeader<Endian = Endianness>,
+{
+    let header = H::parse(file).ok()?;
+    let endian = header.endian().ok()?;
+    let segments = header.program_headers(endian, file).ok()?;
+    let segment = segments.iter().find(|s| s.p_type(endian) == PT_INTERP)?;
+    until_nul(segment.data(endian, file).ok()?)
+}
+
+fn until_nul(bytes: &[u8]) -> Option<String> {
+    let text = bytes.split(|&b| b == 0).next()?;
+    String::from_utf8(text.to_vec()).ok()
 }
 
 fn header<H>(file: &ReadCache<File>, bits: u8, length: u64) -> Option<Elf>

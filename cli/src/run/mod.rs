@@ -1,15 +1,15 @@
 //! `cmshim run`: sets the environment, warns, and becomes the program.
 
-mod elf;
-mod library;
+pub mod elf;
+pub mod library;
 mod not_started;
-mod places;
+pub mod places;
 mod preload;
-mod program;
-mod regular;
-mod secure;
+pub mod program;
+pub mod regular;
+pub mod secure;
 mod settings;
-mod warn;
+pub mod warn;
 
 use std::os::unix::process::CommandExt;
 use std::process::Command;

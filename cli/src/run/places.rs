@@ -1,6 +1,7 @@
 //! Where the library may be.
 
 use std::env::consts::ARCH;
+use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 
 /// The name that the dynamic loader finds in its own directories.
@@ -23,27 +24,40 @@ pub fn beside(program: &Path) -> Vec<PathBuf> {
     places
 }
 
-/// Where the dynamic loader looks for a name (ld.so(8)): LD_LIBRARY_PATH, the directories of
-/// ld.so.conf, and its own. Its cache is not read: it may be older than the directories.
+/// Where the library is looked for by its name.
 pub fn system() -> Vec<PathBuf> {
     let variable = std::env::var_os("LD_LIBRARY_PATH").unwrap_or_default();
-    let mut dirs: Vec<PathBuf> = std::env::split_paths(&variable)
+    let dirs = loader(Path::new("/"), &variable);
+    dirs.into_iter().map(|dir| dir.join(SONAME)).collect()
+}
+
+/// Where the dynamic loader looks for a name (ld.so(8)): LD_LIBRARY_PATH, the directories of
+/// ld.so.conf, and its own. Its cache is not read: it may be older than the directories.
+pub fn loader(root: &Path, library_path: &OsStr) -> Vec<PathBuf> {
+    let mut dirs: Vec<PathBuf> = std::env::split_paths(library_path)
         .filter(|dir| dir.is_absolute())
         .collect();
-    dirs.extend(configured());
+    dirs.extend(configured(root));
     for prefix in ["/usr/local", "/usr", "/"] {
         let prefix = Path::new(prefix);
         let lib = prefix.join("lib");
         dirs.extend([lib.join(multiarch()), prefix.join("lib64"), lib]);
     }
-    dirs.into_iter().map(|dir| dir.join(SONAME)).collect()
+    dirs.into_iter().map(|dir| below(root, &dir)).collect()
+}
+
+/// An absolute path, seen from another root than `/`.
+pub fn below(root: &Path, path: &Path) -> PathBuf {
+    root.join(path.strip_prefix("/").unwrap_or(path))
 }
 
 /// The directories that the files of /etc/ld.so.conf.d name, which is what its include line names.
-fn configured() -> Vec<PathBuf> {
-    let mut files = vec![PathBuf::from("/etc/ld.so.conf")];
-    if let Ok(entries) = std::fs::read_dir("/etc/ld.so.conf.d") {
-        files.extend(entries.flatten().map(|entry| entry.path()));
+fn configured(root: &Path) -> Vec<PathBuf> {
+    let mut files = vec![root.join("etc/ld.so.conf")];
+    if let Ok(entries) = std::fs::read_dir(root.join("etc/ld.so.conf.d")) {
+        let mut more: Vec<PathBuf> = entries.flatten().map(|entry| entry.path()).collect();
+        more.sort();
+        files.extend(more);
     }
     files
         .iter()

@@ -23,7 +23,7 @@ pub fn no_effect(name: &OsStr, library: &OsStr) -> Option<String> {
 }
 
 /// The file that the kernel loads in the end: scripts are followed to their interpreter.
-fn executed(mut path: PathBuf) -> PathBuf {
+pub fn executed(mut path: PathBuf) -> PathBuf {
     for _ in 0..MAX_SCRIPTS {
         match program::interpreter(&path) {
             Some(interpreter) => path = interpreter,
@@ -33,7 +33,8 @@ fn executed(mut path: PathBuf) -> PathBuf {
     path
 }
 
-fn reason(path: &Path, library: &Path) -> Option<String> {
+/// Why the library has no effect in this ELF program, or ends it.
+pub fn reason(path: &Path, library: &Path) -> Option<String> {
     if let Some(secure) = secure::reason(path) {
         return Some(format!(
             "it is {secure}, so the dynamic loader ignores the library; nothing will be reported"
@@ -50,7 +51,17 @@ fn reason(path: &Path, library: &Path) -> Option<String> {
             "it is built for {program}, the library for {library}, so the library has no effect in it"
         ));
     }
+    if elf::loader(path).is_some_and(|loader| is_musl(&loader)) {
+        let why = "its loader is musl's, which cannot load the library (built for glibc), so it will not start";
+        return Some(why.to_owned());
+    }
     None
+}
+
+/// musl's loader is called ld-musl-ARCH.so.1 everywhere.
+fn is_musl(loader: &Path) -> bool {
+    let name = loader.file_name().unwrap_or_default();
+    name.as_encoded_bytes().starts_with(b"ld-musl-")
 }
 
 /// The machines that RDMA is used on; others by the number that `readelf -h` explains.

@@ -1,0 +1,61 @@
+//! The kernel's modules for the RDMA CM.
+
+use super::check::{Check, Verdict};
+use super::host::Host;
+
+const NEEDED: &[&str] = &["rdma_cm", "rdma_ucm", "ib_uverbs"];
+
+pub fn check(host: &Host) -> Check {
+    let check = Check::new(
+        "modules",
+        "kernel modules",
+        "librdmacm talks to rdma_ucm, libibverbs to ib_uverbs; without them every call ends with ENODEV. \
+         They are loaded for good by a line each in /etc/modules-load.d/.",
+    );
+    let missing: Vec<&str> = NEEDED.iter().filter(|m| !there(host, m)).copied().collect();
+    if missing.is_empty() {
+        return check.is(Verdict::Ok, NEEDED.join(", "));
+    }
+    let missing_names = missing.join(", ");
+    check
+        .is(Verdict::Fail, format!("not loaded: {missing_names}"))
+        .by(format!("modprobe -a {}", missing.join(" ")))
+}
+
+/// A module that is built into the kernel may have no directory, but stands in modules.builtin.
+pub fn there(host: &Host, module: &str) -> bool {
+    host.exists(&format!("/sys/module/{module}")) || built_in(host, module)
+}
+
+fn built_in(host: &Host, module: &str) -> bool {
+    let release = host.text("/proc/sys/kernel/osrelease").unwrap_or_default();
+    let list = host.text(&format!("/lib/modules/{release}/modules.builtin"));
+    let end = format!("/{module}.ko");
+    list.is_some_and(|list| list.lines().any(|line| line.trim().ends_with(&end)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::made_up::Tree;
+    use super::*;
+
+    #[test]
+    fn what_is_not_loaded_is_named() {
+        let tree = Tree::new();
+        tree.file("sys/module/ib_uverbs/refcnt", "1");
+        let check = check(&tree.host());
+        assert_eq!(check.verdict, Verdict::Fail);
+        assert_eq!(check.value, "not loaded: rdma_cm, rdma_ucm");
+        assert_eq!(check.mend, ["modprobe -a rdma_cm rdma_ucm"]);
+    }
+
+    #[test]
+    fn what_is_built_in_is_there() {
+        let tree = Tree::new();
+        tree.file("proc/sys/kernel/osrelease", "6.1.0-x\n");
+        let name = |module: &str| format!("kernel/drivers/infiniband/core/{module}.ko\n");
+        let list: String = NEEDED.iter().map(|module| name(module)).collect();
+        tree.file("lib/modules/6.1.0-x/modules.builtin", &list);
+        assert_eq!(check(&tree.host()).verdict, Verdict::Ok);
+    }
+}
