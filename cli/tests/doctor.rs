@@ -160,6 +160,24 @@ fn a_linked_program_is_fine() {
 }
 
 #[test]
+fn a_program_linked_with_cmshim_is_fine() {
+    let dir = Scratch::new();
+    let flags = ["-shared", "-fPIC", "-Wl,-Bsymbolic,-soname,libcmshim.so.0"];
+    let library = dir.compile("libcmshim.so.0", RDMACM, &flags);
+    let library = library.to_str().unwrap();
+    let flags = [
+        "-Wl,-rpath,$ORIGIN,--no-as-needed",
+        "-x",
+        "none",
+        library,
+        "-x",
+        "c",
+    ];
+    let check = about(&dir.compile("linked", USES, &flags));
+    assert_eq!(check["status"], "ok", "{check}");
+}
+
+#[test]
 fn a_library_that_binds_its_own_calls_is_named() {
     for flag in ["-Wl,-Bsymbolic", "-Wl,-Bsymbolic-functions"] {
         let check = linked_with(&Scratch::new(), &[flag]);
@@ -221,6 +239,9 @@ fn programs_in_which_no_preload_works_are_named() {
     fails(&dir.file("text", "no program\n"), "no program");
     fails(&dir.path("absent"), "no such program");
     let program = dir.compile("setuid", main, &[]);
+    set_mode(&program, 0o4755);
+    let own = about(&program);
+    assert_eq!(own["status"], "warn", "others cannot: {own}");
     if std::os::unix::fs::chown(&program, Some(65534), None).is_ok() {
         set_mode(&program, 0o4755);
         fails(&program, "setuid");

@@ -8,8 +8,7 @@ use object::elf::{
 };
 use object::read::elf::{Dyn, FileHeader, ProgramHeader};
 use object::read::StringTable;
-use object::{Endianness, FileKind, Object, ObjectSymbol, ObjectSymbolTable, ReadCache};
-use object::{RelocationTarget, SymbolIndex};
+use object::{Endianness, FileKind, ReadCache};
 
 use crate::run::regular;
 
@@ -74,41 +73,6 @@ fn section<H: FileHeader<Endian = Endianness>>(file: &Cache) -> Option<Dynamic> 
     })
 }
 
-/// How a file that defines functions of librdmacm calls them itself.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Own {
-    /// It defines none of them.
-    None,
-    /// By name, so that a preloaded function comes first.
-    ByName,
-    /// Directly (-Bsymbolic, -Bsymbolic-functions, or linked into a program): no preload comes between.
-    Bound,
-}
-
-/// A function that every librdmacm has, and that its other functions call (rdma_destroy_ep and others).
-const FUNCTION: &str = "rdma_destroy_id";
-
-pub fn own_functions(path: &Path) -> Option<Own> {
-    let file = ReadCache::new(regular::open(path).ok()?);
-    let object = object::File::parse(&file).ok()?;
-    let dynamic = defined(object.dynamic_symbol_table());
-    let Some(index) = dynamic else {
-        let inside = defined(object.symbol_table()).is_some();
-        return Some(if inside { Own::Bound } else { Own::None });
-    };
-    let relocations = object.dynamic_relocations().into_iter().flatten();
-    let to_it = |target| matches!(target, RelocationTarget::Symbol(symbol) if symbol == index);
-    let by_name = relocations.into_iter().any(|(_, r)| to_it(r.target()));
-    Some(if by_name { Own::ByName } else { Own::Bound })
-}
-
-fn defined<'d, T: ObjectSymbolTable<'d>>(table: Option<T>) -> Option<SymbolIndex> {
-    let table = table?;
-    let mut symbols = table.symbols();
-    let symbol = symbols.find(|s| s.is_definition() && s.name() == Ok(FUNCTION))?;
-    Some(symbol.index())
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -121,9 +85,9 @@ mod tests {
         let path = dir.path().join("x");
         let look = |bytes: &[u8]| {
             fs::write(&path, bytes).unwrap();
-            (read(&path).is_some(), own_functions(&path))
+            read(&path).is_some()
         };
-        assert_eq!(look(&whole), (true, Some(Own::None)));
+        assert!(look(&whole));
         for keep in (0..whole.len()).step_by(97) {
             look(&whole[..keep]);
         }

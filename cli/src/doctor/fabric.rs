@@ -157,12 +157,12 @@ fn state(host: &Host, dir: &str) -> String {
 /// The entries that hold a GID; the others are zero, or cannot be read.
 fn gids(host: &Host, dir: &str) -> Vec<Gid> {
     let entry = |index: String| {
-        let address: Ipv6Addr = host.number(&format!("{dir}/gids/{index}"))?;
+        let address: Ipv6Addr = host.value(&format!("{dir}/gids/{index}"))?.parse().ok()?;
         (!address.is_unspecified()).then(|| Gid {
             kind: host
-                .text(&format!("{dir}/gid_attrs/types/{index}"))
+                .value(&format!("{dir}/gid_attrs/types/{index}"))
                 .unwrap_or_default(),
-            netdev: host.text(&format!("{dir}/gid_attrs/ndevs/{index}")),
+            netdev: host.value(&format!("{dir}/gid_attrs/ndevs/{index}")),
             index,
             address,
         })

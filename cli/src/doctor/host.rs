@@ -6,7 +6,7 @@ use std::ffi::OsString;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
-use rustix::fs::Access;
+use rustix::fs::{Access, Mode, OFlags};
 use rustix::process::{getrlimit, Resource};
 
 use crate::run::{places, regular};
@@ -59,6 +59,17 @@ impl Host {
         let file = regular::open(&self.path(path)).ok()?;
         file.take(MAX_BYTES).read_to_end(&mut bytes).ok()?;
         Some(String::from_utf8_lossy(&bytes).trim().to_owned())
+    }
+
+    /// A short value, as the files of sysfs have one: all of it comes with one read. For the thousands
+    /// of them in a GID table.
+    pub fn value(&self, path: &str) -> Option<String> {
+        let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC;
+        let file = rustix::fs::open(self.path(path), flags, Mode::empty()).ok()?;
+        let mut bytes = [0; 256];
+        let length = rustix::io::read(file, &mut bytes).ok()?;
+        let text = String::from_utf8_lossy(bytes.get(..length)?);
+        Some(text.trim().to_owned())
     }
 
     pub fn number<N: std::str::FromStr>(&self, path: &str) -> Option<N> {

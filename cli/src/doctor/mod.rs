@@ -13,6 +13,7 @@ mod flow;
 mod gids;
 mod host;
 mod hugepages;
+mod inside;
 mod libraries;
 #[cfg(test)]
 mod made_up;

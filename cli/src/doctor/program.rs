@@ -1,20 +1,14 @@
 //! Whether a preload can work in a given program.
 
 use std::ffi::OsStr;
-use std::io::Read;
 use std::path::Path;
 
 use super::check::{Check, Verdict};
 use super::closure::{self, Object};
-use super::dynamic::{self, Own};
 use super::host::Host;
+use super::inside::{self, Own};
 use super::libraries::{RDMACM, VERBS};
-use crate::run::{elf, program, regular, secure, warn};
-
-/// What a file has in it that opens librdmacm itself.
-const OPENS: &[u8] = b"librdmacm.so";
-/// A file name that only librdmacm asks the kernel for (librdmacm/cma.c).
-const INSIDE: &[u8] = b"rdma_cm/abi_version";
+use crate::run::{elf, program, secure, warn};
 
 /// `library` is cmshim's, or any other file for this machine.
 pub fn check(host: &Host, name: &OsStr, library: Option<&Path>) -> Check {
@@ -48,18 +42,18 @@ pub fn check(host: &Host, name: &OsStr, library: Option<&Path>) -> Check {
     if let Some(why) = warn::reason(&path, library.unwrap_or(&own)) {
         return check.is(Verdict::Fail, why).by(mended(&path));
     }
+    if let Some(why) = secure::for_others(&path) {
+        let what = format!("it is {why}: started by another user, it ignores the library");
+        check.found(Verdict::Warn, what);
+        check.mend(mended_secure(&path, why));
+    }
     linked(check, &closure::of(host, &path))
 }
 
-/// What makes a preload work in it. Capabilities that a service manager gives are no obstacle.
+/// What makes a preload work in it.
 fn mended(path: &Path) -> String {
-    let shown = path.display();
     match secure::reason(path) {
-        Some("setuid") => format!("chmod u-s {shown}  # and start it as its owner"),
-        Some("setgid") => format!("chmod g-s {shown}  # and start it with its group"),
-        Some(_) => {
-            format!("setcap -r {shown}  # and give them by AmbientCapabilities= in its unit")
-        }
+        Some(why) => mended_secure(path, why),
         None if elf::read(path).is_some_and(|elf| !elf.dynamic) => {
             "build it without -static".to_owned()
         }
@@ -67,22 +61,44 @@ fn mended(path: &Path) -> String {
     }
 }
 
+/// Capabilities that a service manager gives are no obstacle.
+fn mended_secure(path: &Path, why: &str) -> String {
+    let shown = path.display();
+    match why {
+        "setuid" => format!("chmod u-s {shown}  # and start it as its owner"),
+        "setgid" => format!("chmod g-s {shown}  # and start it with its group"),
+        _ => format!("setcap -r {shown}  # and give them by AmbientCapabilities= in its unit"),
+    }
+}
+
 /// Where its RDMA calls go.
 fn linked(mut check: Check, objects: &[Object]) -> Check {
-    if let Some(inside) = objects.iter().find(|o| has_own_copy(o)) {
-        let path = inside.path.display();
-        let value = format!("librdmacm is linked into {path}, whose calls go past every preload");
-        return check
-            .is(Verdict::Fail, value)
-            .by("build it with -lrdmacm, not with librdmacm.a");
+    let mut opener = None;
+    let mut bound = None;
+    for object in objects {
+        let path = object.path.display();
+        match inside::look(&object.path) {
+            // Linked with -lcmshim: it defines the functions, and is what a preload would be.
+            _ if is_named(&object.path, &["libcmshim.so"]) => {}
+            Some(inside) if is_rdma(&object.path) => {
+                bound = bound.or((inside.own == Own::Bound).then_some(path));
+            }
+            Some(inside) if inside.copy || inside.own == Own::Bound => {
+                let value =
+                    format!("librdmacm is linked into {path}, whose calls go past every preload");
+                return check
+                    .is(Verdict::Fail, value)
+                    .by("build it with -lrdmacm, not with librdmacm.a");
+            }
+            Some(inside) => opener = opener.or(inside.opens.then_some(path)),
+            None => {}
+        }
     }
     let rdmacm = users(objects, RDMACM, &mut check);
     let verbs = users(objects, VERBS, &mut check);
-    if let Some(bound) = objects.iter().find(|o| is_rdma(&o.path) && is_bound(o)) {
+    if let Some(bound) = bound {
         let what = "calls its own functions directly (-Bsymbolic)";
-        check
-            .details
-            .push(format!("{} {what}", bound.path.display()));
+        check.details.push(format!("{bound} {what}"));
         return check
             .is(
                 Verdict::Warn,
@@ -90,25 +106,25 @@ fn linked(mut check: Check, objects: &[Object]) -> Check {
             )
             .by("use a librdmacm that is built without -Bsymbolic, as rdma-core builds it");
     }
-    if rdmacm {
-        return check.is(Verdict::Ok, "works: librdmacm is linked");
+    match (rdmacm, opener, verbs) {
+        (true, _, _) => check.is(Verdict::Ok, "works: librdmacm is linked"),
+        (false, Some(opener), _) => opens_itself(check, &opener.to_string()),
+        (false, None, true) => {
+            check.is(Verdict::Ok, "works: libibverbs is linked, librdmacm is not")
+        }
+        (false, None, false) => check.is(
+            Verdict::Ok,
+            "works, but links no RDMA library; what a plugin opens cannot be seen here",
+        ),
     }
-    if let Some(opener) = objects.iter().find(|o| opens_it(o)) {
-        let path = opener.path.display();
-        let value = format!(
-            "{path} opens librdmacm itself: what it looks up by dlsym goes past every preload"
-        );
-        return check
-            .is(Verdict::Warn, value)
-            .by("build it with -lcmshim -lrdmacm instead of dlopen");
-    }
-    check.is(
-        Verdict::Ok,
-        match verbs {
-            true => "works: libibverbs is linked, librdmacm is not",
-            false => "works, but links no RDMA library; what a plugin opens cannot be seen here",
-        },
-    )
+}
+
+fn opens_itself(check: Check, path: &str) -> Check {
+    let value =
+        format!("{path} opens librdmacm itself: what it looks up by dlsym goes past every preload");
+    check
+        .is(Verdict::Warn, value)
+        .by("build it with -lcmshim -lrdmacm instead of dlopen")
 }
 
 /// Whether something needs this library; a line says what.
@@ -124,20 +140,12 @@ fn users(objects: &[Object], name: &str, check: &mut Check) -> bool {
 
 /// rdma-core's own libraries know each other's names.
 fn is_rdma(path: &Path) -> bool {
+    is_named(path, &["librdmacm.so", "libibverbs.so"])
+}
+
+fn is_named(path: &Path, starts: &[&str]) -> bool {
     let name = path.file_name().unwrap_or_default().to_string_lossy();
-    name.starts_with("librdmacm.so") || name.starts_with("libibverbs.so")
-}
-
-fn has_own_copy(object: &Object) -> bool {
-    !is_rdma(&object.path) && (is_bound(object) || contains(&object.path, INSIDE))
-}
-
-fn opens_it(object: &Object) -> bool {
-    !is_rdma(&object.path) && contains(&object.path, OPENS)
-}
-
-fn is_bound(object: &Object) -> bool {
-    dynamic::own_functions(&object.path) == Some(Own::Bound)
+    starts.iter().any(|start| name.starts_with(start))
 }
 
 /// "libfabric.so.1, needed by fi_pingpong".
@@ -157,25 +165,4 @@ fn chain(objects: &[Object], mut at: usize) -> String {
         }
     }
     names.join(", needed by ")
-}
-
-/// Whether the bytes stand somewhere in the file, which may be large.
-fn contains(path: &Path, wanted: &[u8]) -> bool {
-    let Ok(mut file) = regular::open(path) else {
-        return false;
-    };
-    let mut kept: Vec<u8> = Vec::new();
-    let mut block = vec![0; 1 << 20];
-    loop {
-        match file.read(&mut block) {
-            Ok(0) | Err(_) => return false,
-            Ok(n) => kept.extend_from_slice(&block[..n]),
-        }
-        if memchr::memmem::find(&kept, wanted).is_some() {
-            return true;
-        }
-        // The end may be the beginning of it.
-        let done = kept.len().saturating_sub(wanted.len());
-        kept.drain(..done);
-    }
 }

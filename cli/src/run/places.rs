@@ -24,10 +24,12 @@ pub fn beside(program: &Path) -> Vec<PathBuf> {
     places
 }
 
-/// Where the library is looked for by its name.
+/// Where the library is looked for by its name: also where `make install` puts it, which the loader
+/// of some distributions leaves out.
 pub fn system() -> Vec<PathBuf> {
     let variable = std::env::var_os("LD_LIBRARY_PATH").unwrap_or_default();
-    let dirs = loader(Path::new("/"), &variable);
+    let mut dirs = loader(Path::new("/"), &variable);
+    dirs.extend(libraries_of(Path::new("/usr/local")));
     dirs.into_iter().map(|dir| dir.join(SONAME)).collect()
 }
 
@@ -38,12 +40,18 @@ pub fn loader(root: &Path, library_path: &OsStr) -> Vec<PathBuf> {
         .filter(|dir| dir.is_absolute())
         .collect();
     dirs.extend(configured(root));
-    for prefix in ["/usr/local", "/usr", "/"] {
-        let prefix = Path::new(prefix);
-        let lib = prefix.join("lib");
-        dirs.extend([lib.join(multiarch()), prefix.join("lib64"), lib]);
-    }
+    dirs.extend(
+        ["/usr", "/"]
+            .map(Path::new)
+            .into_iter()
+            .flat_map(libraries_of),
+    );
     dirs.into_iter().map(|dir| below(root, &dir)).collect()
+}
+
+fn libraries_of(prefix: &Path) -> [PathBuf; 3] {
+    let lib = prefix.join("lib");
+    [lib.join(multiarch()), prefix.join("lib64"), lib]
 }
 
 /// An absolute path, seen from another root than `/`.

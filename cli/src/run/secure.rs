@@ -6,6 +6,8 @@ use std::path::Path;
 
 use rustix::process::{getgid, getuid};
 
+/// No user's and no group's number: -1 is how system calls say "unchanged" (chown(2)).
+const NOBODY: u32 = u32::MAX;
 const SETUID: u32 = 0o4000;
 /// Without the group's x bit, S_ISGID does not mean setgid.
 const SETGID: u32 = 0o2010;
@@ -22,15 +24,24 @@ struct Facts {
 
 /// Why the program is secure, as the end of "it is ..."; `None` when it is not.
 pub fn reason(path: &Path) -> Option<&'static str> {
+    reason_of(&facts(path, getuid().as_raw(), getgid().as_raw())?)
+}
+
+/// The same for everybody but its owner and root.
+pub fn for_others(path: &Path) -> Option<&'static str> {
+    reason_of(&facts(path, NOBODY, NOBODY)?)
+}
+
+fn facts(path: &Path, uid: u32, gid: u32) -> Option<Facts> {
     let metadata = fs::metadata(path).ok()?;
     let capabilities = xattr::get_deref(path, "security.capability");
-    reason_of(&Facts {
+    Some(Facts {
         mode: metadata.mode(),
         owner: metadata.uid(),
         group: metadata.gid(),
         capabilities: matches!(capabilities, Ok(Some(_))),
-        uid: getuid().as_raw(),
-        gid: getgid().as_raw(),
+        uid,
+        gid,
     })
 }
 
