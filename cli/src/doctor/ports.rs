@@ -24,13 +24,44 @@ pub fn check(host: &Host, devices: &[Device]) -> Check {
     if active > 0 {
         return check.is(Verdict::Ok, format!("{active} of {all} ports ACTIVE"));
     }
-    for netdev in fabric::netdevs(devices) {
-        check.mend(format!("ip link set {netdev} up"));
-    }
-    if check.mend.is_empty() {
-        check.mend("ibstat");
+    for port in fabric::ports(devices) {
+        bring_up(host, port, &mut check);
     }
     check.is(Verdict::Fail, format!("none of {all} ports is ACTIVE"))
+}
+
+fn bring_up(host: &Host, port: &Port, check: &mut Check) {
+    match (port.fabric, port.state.as_str()) {
+        // Linked, and not yet set up by a subnet manager (IB_PORT_INIT, include/rdma/ib_verbs.h).
+        (Fabric::InfiniBand, "INIT") => {
+            check.mend(
+                "systemctl enable --now opensm  # on one host, if no switch manages the subnet",
+            );
+        }
+        (Fabric::InfiniBand, _) => {
+            check.mend(format!("ibstat {}  # and look at the cable", port.device))
+        }
+        _ => {}
+    }
+    let ethernet = port
+        .netdevs
+        .iter()
+        .filter(|_| port.fabric != Fabric::InfiniBand);
+    for netdev in ethernet {
+        // 0 only while the interface is up; else it cannot be read.
+        match host
+            .text(&format!("/sys/class/net/{netdev}/carrier"))
+            .as_deref()
+        {
+            Some("0") => check.mend(format!(
+                "ethtool {netdev}  # no carrier: cable, switch port, or peer"
+            )),
+            _ => check.mend(format!("ip link set {netdev} up")),
+        }
+    }
+    if check.mend.is_empty() {
+        check.mend(format!("rdma link show {}/{}", port.device, port.number));
+    }
 }
 
 fn line(port: &Port) -> String {
@@ -105,6 +136,12 @@ mod tests {
             check.mend,
             ["ip link set ens1f0 up", "ip link set ens1f1 up"]
         );
+        tree.file("sys/class/net/ens1f0/carrier", "0\n");
+        let carrier = &checked(&tree).mend[0];
+        assert!(
+            carrier.starts_with("ethtool ens1f0  # no carrier"),
+            "{carrier}"
+        );
     }
 
     #[test]
@@ -119,6 +156,13 @@ mod tests {
         tree.file("sys/class/infiniband/siw0/ports/1/state", "garbage");
         let details = checked(&tree).details;
         assert_eq!(details[0], "mlx5_0 port 1: ACTIVE, InfiniBand, ib0");
+        tree.file("sys/class/infiniband/mlx5_0/ports/1/state", "2: INIT\n");
+        let mend = checked(&tree).mend;
+        assert!(
+            mend[0].starts_with("systemctl enable --now opensm"),
+            "{mend:?}"
+        );
+        assert_eq!(mend.len(), 1, "an IPoIB interface has no say: {mend:?}");
         assert_eq!(details[1], "siw0 port 1: unknown, iWARP, no interface");
     }
 }
