@@ -9,3 +9,4 @@ pub mod explain;
 pub mod flood;
 pub mod model;
 pub mod report;
+pub mod stats;

@@ -19,6 +19,15 @@ pub enum Who {
 }
 
 impl Who {
+    /// All of them. Their places are their numbers in statistics files: new ones come last.
+    pub const ALL: [Who; 5] = [
+        Who::ThisProcess,
+        Who::ThisKernel,
+        Who::Network,
+        Who::PeerKernel,
+        Who::PeerProgram,
+    ];
+
     /// The name in a sentence: "refused by the peer's kernel".
     pub const fn phrase(self) -> &'static str {
         match self {
@@ -66,6 +75,24 @@ pub enum Stage {
 }
 
 impl Stage {
+    /// All of them. Their places are their numbers in statistics files: new ones come last.
+    pub const ALL: [Stage; 14] = [
+        Stage::Setup,
+        Stage::Bind,
+        Stage::Listen,
+        Stage::Address,
+        Stage::Route,
+        Stage::Qp,
+        Stage::Cq,
+        Stage::Memory,
+        Stage::Connect,
+        Stage::Accept,
+        Stage::Established,
+        Stage::Multicast,
+        Stage::Teardown,
+        Stage::Device,
+    ];
+
     /// The stage as a noun, as it stands in a line and in JSON.
     pub const fn name(self) -> &'static str {
         match self {

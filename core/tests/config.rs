@@ -29,6 +29,7 @@ fn edges(kind: &Kind) -> Vec<String> {
         Kind::Bool => vec!["true".into(), "false".into()],
         Kind::Choice(words) => words.iter().map(|&w| w.to_owned()).collect(),
         Kind::Int { min, max, .. } => vec![min.to_string(), max.to_string()],
+        Kind::Directory => vec![String::new(), "/run/a b".into()],
         Kind::Path => vec![String::new(), "/a b/c:d".into(), "x".repeat(4095)],
         Kind::Names => vec![String::new(), "a,b c".into()],
     }

@@ -174,7 +174,7 @@ fn unknown_and_misplaced_keys_in_a_file() {
 fn the_names_are_listed() {
     let line = file_line("colour = 4");
     assert!(line.contains("; known: disable, skip, threads, "), "{line}");
-    assert!(line.ends_with(", listen.min_backlog"), "{line}");
+    assert!(line.contains(", listen.min_backlog"), "{line}");
     let own = file_line("[program.rping]\ncolour = 4");
     assert!(own.contains("; known: disable, threads, "), "{own}");
     let line = var_line("CMSHIM_COLOUR", "x");

@@ -4,6 +4,8 @@ pub mod guard;
 pub mod shim;
 pub mod thread;
 
+use crate::abi::cm::RdmaCmId;
+use crate::stats::{self, Began, Bypass, Entry};
 use crate::sys::memory;
 use guard::{errno, set_errno};
 use shim::Shim;
@@ -45,6 +47,7 @@ pub struct Call {
     /// Is this the program's own call (and not one of librdmacm's inner ones)?
     pub outermost: bool,
     shim: Option<&'static Shim>,
+    began: Began,
 }
 
 /// How the real call ended.
@@ -54,29 +57,67 @@ pub struct Ended {
     pub outermost: bool,
     /// errno of the failure.
     pub failed: Option<i32>,
+    /// The program's call in the flight recorder, for what is known only now.
+    pub mark: stats::Mark,
+}
+
+/// Steps into an entry that has no id.
+#[inline(always)]
+pub fn enter(entry: Entry) -> Call {
+    // SAFETY: null is allowed.
+    unsafe { enter_on(entry, std::ptr::null()) }
 }
 
 /// Steps into an entry. Costs a thread-local look when the shim is off.
+///
+/// # Safety
+/// `id` is null or the program's id, valid during this call.
 #[inline(never)]
-pub fn enter(name: &'static str) -> Call {
+pub unsafe fn enter_on(entry: Entry, id: *const RdmaCmId) -> Call {
+    let name = entry.name();
+    let pass = Call {
+        name,
+        outermost: false,
+        shim: None,
+        began: Began::uncounted(entry),
+    };
     if guard::inside() {
-        return Call {
-            name,
-            outermost: false,
-            shim: None,
-        };
+        return pass;
     }
     let here = 0u8;
-    let shim = shim::get();
-    let outermost = shim.is_some() && thread::enter(name, std::ptr::addr_of!(here) as usize);
+    let Some(shim) = shim::get() else {
+        stats::bypassed(Bypass::Off);
+        return pass;
+    };
+    let outermost = thread::enter(name, std::ptr::addr_of!(here) as usize);
+    if !stats::on() {
+        stats::begin(shim);
+    }
+    // SAFETY: as promised by the caller.
+    let began = unsafe { Began::now(entry, outermost, id) };
+    if outermost {
+        thread::note_mark(began.mark);
+    }
     Call {
         name,
         outermost,
-        shim,
+        shim: Some(shim),
+        began,
     }
 }
 
 impl Call {
+    /// Does it come from outside, with the shim on?
+    pub fn counted(&self) -> bool {
+        self.shim.is_some()
+    }
+
+    /// Its time counts as this phase: where the same entry may be served in two ways.
+    #[allow(dead_code)] // the pool's
+    pub fn counts_as(&mut self, phase: stats::Phase) {
+        self.began.counts_as(phase);
+    }
+
     /// Runs the feature's part before the real call.
     pub fn before(&self, work: impl FnOnce(&'static Shim)) {
         self.decide((), work);
@@ -94,10 +135,12 @@ impl Call {
     pub fn after<R: Returned>(self, ret: R, work: impl FnOnce(&'static Shim, Ended)) {
         let Some(shim) = self.shim else { return };
         let failed = ret.failure(errno());
+        self.began.ends(failed);
         let ended = Ended {
             name: self.name,
             outermost: self.outermost,
             failed,
+            mark: thread::mark(),
         };
         guarded(shim, || work(shim, ended));
         thread::leave();
@@ -122,9 +165,10 @@ impl Call {
         }
     }
 
-    /// Steps out where nothing is left to do.
+    /// Steps out where nothing is left to do: it went well, or ended without news.
     pub fn done(self) {
         if self.shim.is_some() {
+            self.began.ends(None);
             thread::leave();
         }
     }
@@ -151,6 +195,7 @@ fn guarded<T>(shim: &'static Shim, work: impl FnOnce() -> T) -> Option<T> {
 
 /// A symbol that no library has: one line, and the failure value that the caller returns.
 pub fn missing<R>(name: &'static str, failure: R) -> R {
+    stats::bypassed(Bypass::MissingSymbol);
     static TOLD: Mutex<Vec<&str>> = Mutex::new(Vec::new());
     if let Some(shim) = shim::get().filter(|_| !guard::inside()) {
         guarded(shim, || {

@@ -1,6 +1,7 @@
 //! What a thread is in the middle of: librdmacm calls its own exported functions, so entries are
 //! re-entered, and one failure of the program's call may be several of inner calls.
 
+use crate::stats::Mark;
 use std::cell::Cell;
 
 /// An inner call that failed, to be named by the line of the outermost one.
@@ -27,6 +28,7 @@ struct Context {
     inner: Cell<Option<Inner>>,
     reported: Cell<bool>,
     psns: Cell<Psns>,
+    mark: Cell<Mark>,
 }
 
 thread_local! {
@@ -38,6 +40,7 @@ thread_local! {
             inner: Cell::new(None),
             reported: Cell::new(false),
             psns: Cell::new(Psns { send: None, receive: None }),
+            mark: Cell::new(Mark::NONE),
         }
     };
 }
@@ -100,6 +103,16 @@ pub fn note_psns(send: Option<u32>, receive: Option<u32>) {
 /// The sequence numbers given during the program's call.
 pub fn psns() -> Psns {
     CONTEXT.with(|c| c.psns.get())
+}
+
+/// Where the program's call stands in the flight recorder.
+pub fn note_mark(mark: Mark) {
+    CONTEXT.with(|c| c.mark.set(mark));
+}
+
+/// The program's call in the flight recorder.
+pub fn mark() -> Mark {
+    CONTEXT.with(|c| c.mark.get())
 }
 
 /// Says that a line was written for the program's call, so that no second one follows.

@@ -5,6 +5,7 @@ use crate::abi::cm::{RdmaCmEvent, RdmaEventChannel};
 use crate::boundary::{self, guard};
 use crate::real;
 use crate::reasons::events;
+use crate::stats::{self, Entry};
 use libc::c_int;
 
 /// A non-blocking program may call this in a loop: an empty channel costs nothing more.
@@ -19,12 +20,16 @@ pub unsafe extern "C-unwind" fn rdma_get_cm_event(
     let Some(real) = real::rdma_get_cm_event() else {
         return boundary::missing("rdma_get_cm_event", -1);
     };
-    let call = boundary::enter("rdma_get_cm_event");
+    let call = boundary::enter(Entry::rdma_get_cm_event);
     // SAFETY: the program's own arguments, unchanged.
     let rc = unsafe { real(channel, event) };
     if rc != 0 && matches!(guard::errno(), libc::EAGAIN | libc::EINTR) {
         call.done();
         return rc;
+    }
+    if rc == 0 && call.counted() {
+        // SAFETY: success filled `event` with a pointer to a whole event.
+        unsafe { stats::handed_over(event.as_ref().map_or(std::ptr::null(), |e| *e)) };
     }
     // SAFETY: on success the real call filled `event`, and used the channel.
     call.after(rc, |shim, ended| unsafe {
@@ -37,6 +42,9 @@ pub unsafe extern "C-unwind" fn rdma_get_cm_event(
 entry! {
     fn rdma_ack_cm_event(event: *mut RdmaCmEvent) -> c_int, missing -1;
     // SAFETY: the program's event, which lives until the real call.
-    @before |shim| unsafe { events::acked(shim, event) };
+    @before |shim| unsafe {
+        stats::acked(event);
+        events::acked(shim, event);
+    };
     failed |_shim, _ended, _rc| {};
 }

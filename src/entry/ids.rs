@@ -7,6 +7,7 @@ use crate::real;
 use crate::reasons::state::{IdPtr, IdRecord};
 use crate::reasons::subject::{given_address, Subject};
 use crate::reasons::{calls, storm};
+use crate::stats::{self, Entry};
 use cmshim_core::model::{Role, Stage};
 use libc::{c_int, c_void, sockaddr};
 
@@ -15,8 +16,9 @@ entry! {
     after |shim, ended, rc| {
         if rc == 0 {
             // SAFETY: success stored the new id there.
-            let id = IdPtr(unsafe { *id } as usize);
-            shim.state().with(id, |record| *record = IdRecord::default());
+            let new = unsafe { *id };
+            shim.state().with(IdPtr(new as usize), |record| *record = IdRecord::default());
+            stats::learned(ended.mark, Some(new), None);
         }
         calls::ended(shim, ended, || Subject::of_port_space(ps), |_| {});
     };
@@ -56,7 +58,8 @@ pub unsafe extern "C-unwind" fn rdma_listen(id: *mut RdmaCmId, backlog: c_int) -
     let Some(real) = real::rdma_listen() else {
         return boundary::missing("rdma_listen", -1);
     };
-    let call = boundary::enter("rdma_listen");
+    // SAFETY: the program's id.
+    let call = unsafe { boundary::enter_on(Entry::rdma_listen, id) };
     let own = storm::Backlog::as_asked(backlog);
     // SAFETY: the program's id.
     let backlog = call.decide(own, |shim| unsafe { storm::backlog(shim, id, backlog) });

@@ -29,7 +29,9 @@ macro_rules! entry {
             let Some(real) = $crate::real::$name() else {
                 return $crate::boundary::missing(stringify!($name), $failure);
             };
-            let call = $crate::boundary::enter(stringify!($name));
+            let id = $crate::stats::first_id(&[$($crate::stats::id_of(&$arg)),*]);
+            // SAFETY: the program's own id, if there is one.
+            let call = unsafe { $crate::boundary::enter_on($crate::stats::Entry::$name, id) };
             $(call.before(|$before| $first);)?
             // SAFETY: the program's own arguments, unchanged.
             let $rc = unsafe { real($($arg),*) };

@@ -6,6 +6,7 @@ use crate::abi::verbs::{IbvPd, IbvQpInitAttr, Opaque};
 use crate::boundary::{shim::Shim, Ended};
 use crate::reasons::state::IdPtr;
 use crate::reasons::{asynchronous, calls, facts};
+use crate::stats;
 use libc::c_int;
 
 entry! {
@@ -36,6 +37,7 @@ unsafe fn created(
         // SAFETY: success set the id's queue pair.
         let qp_num = unsafe { cm.qp.as_ref() }.map(|qp| qp.qp_num);
         shim.state().with(IdPtr(id as usize), |r| r.qp_num = qp_num);
+        stats::learned(ended.mark, None, qp_num);
         asynchronous::belongs(shim, cm.qp, IdPtr(id as usize));
         return;
     }

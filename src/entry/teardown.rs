@@ -5,6 +5,7 @@ use crate::abi::verbs::IbvQp;
 use crate::boundary;
 use crate::real;
 use crate::reasons::{asynchronous, calls, events, waits};
+use crate::stats::Entry;
 use libc::{c_int, sockaddr};
 
 /// # Safety
@@ -14,7 +15,8 @@ pub unsafe extern "C-unwind" fn rdma_destroy_id(id: *mut RdmaCmId) -> c_int {
     let Some(real) = real::rdma_destroy_id() else {
         return boundary::missing("rdma_destroy_id", -1);
     };
-    let call = boundary::enter("rdma_destroy_id");
+    // SAFETY: the program's id.
+    let call = unsafe { boundary::enter_on(Entry::rdma_destroy_id, id) };
     let (key, record) = call.decide((None, None), |shim| {
         // SAFETY: the program's id, alive until the real call.
         let key = unsafe { waits::call_begins(shim, "rdma_destroy_id", id, waits::of_id) };
@@ -40,7 +42,8 @@ pub unsafe extern "C-unwind" fn rdma_destroy_ep(id: *mut RdmaCmId) {
     let Some(real) = real::rdma_destroy_ep() else {
         return boundary::missing("rdma_destroy_ep", ());
     };
-    let call = boundary::enter("rdma_destroy_ep");
+    // SAFETY: the program's id.
+    let call = unsafe { boundary::enter_on(Entry::rdma_destroy_ep, id) };
     // SAFETY: the program's own argument. The calls inside are watched by their own entries.
     unsafe { real(id) };
     call.done();
@@ -53,7 +56,8 @@ pub unsafe extern "C-unwind" fn rdma_destroy_qp(id: *mut RdmaCmId) {
     let Some(real) = real::rdma_destroy_qp() else {
         return boundary::missing("rdma_destroy_qp", ());
     };
-    let call = boundary::enter("rdma_destroy_qp");
+    // SAFETY: the program's id.
+    let call = unsafe { boundary::enter_on(Entry::rdma_destroy_qp, id) };
     // SAFETY: the program's own argument. ibv_destroy_qp inside is watched by its own entry.
     unsafe { real(id) };
     call.done();
@@ -66,7 +70,7 @@ pub unsafe extern "C-unwind" fn ibv_destroy_qp(qp: *mut IbvQp) -> c_int {
     let Some(real) = real::ibv_destroy_qp() else {
         return boundary::missing("ibv_destroy_qp", libc::ENOSYS);
     };
-    let call = boundary::enter("ibv_destroy_qp");
+    let call = boundary::enter(Entry::ibv_destroy_qp);
     let (key, record) = call.decide((None, None), |shim| {
         // SAFETY: the program's queue pair, alive until the real call.
         let key = unsafe { waits::destroy_qp_begins(shim, "ibv_destroy_qp", qp) };
@@ -94,7 +98,8 @@ pub unsafe extern "C-unwind" fn rdma_leave_multicast(
     let Some(real) = real::rdma_leave_multicast() else {
         return boundary::missing("rdma_leave_multicast", -1);
     };
-    let call = boundary::enter("rdma_leave_multicast");
+    // SAFETY: the program's id.
+    let call = unsafe { boundary::enter_on(Entry::rdma_leave_multicast, id) };
     // SAFETY: the program's id.
     let key = call.decide(None, |shim| unsafe {
         waits::call_begins(shim, "rdma_leave_multicast", id, waits::of_group)
@@ -119,7 +124,8 @@ pub unsafe extern "C-unwind" fn rdma_migrate_id(
     let Some(real) = real::rdma_migrate_id() else {
         return boundary::missing("rdma_migrate_id", -1);
     };
-    let call = boundary::enter("rdma_migrate_id");
+    // SAFETY: the program's id.
+    let call = unsafe { boundary::enter_on(Entry::rdma_migrate_id, id) };
     // SAFETY: the program's id.
     let key = call.decide(None, |shim| unsafe {
         waits::call_begins(shim, "rdma_migrate_id", id, waits::of_id)

@@ -7,6 +7,7 @@ use crate::boundary::{self, shim::Shim, Ended};
 use crate::real;
 use crate::reasons::subject::Subject;
 use crate::reasons::{asynchronous, calls, facts, traffic};
+use crate::stats::Entry;
 use cmshim_core::codes::qp_state;
 use libc::{c_int, c_uint, c_void, size_t};
 use std::ptr::null_mut;
@@ -70,7 +71,7 @@ pub unsafe extern "C-unwind" fn ibv_modify_qp(
     let Some(real) = real::ibv_modify_qp() else {
         return boundary::missing("ibv_modify_qp", libc::ENOSYS);
     };
-    let call = boundary::enter("ibv_modify_qp");
+    let call = boundary::enter(Entry::ibv_modify_qp);
     // SAFETY: the program's queue pair and attributes.
     let states = unsafe { states(qp, attr, mask) };
     // SAFETY: the program's own arguments.
@@ -193,7 +194,7 @@ pub unsafe extern "C-unwind" fn ibv_get_async_event(
     let Some(real) = real::ibv_get_async_event() else {
         return boundary::missing("ibv_get_async_event", -1);
     };
-    let call = boundary::enter("ibv_get_async_event");
+    let call = boundary::enter(Entry::ibv_get_async_event);
     // SAFETY: the program's own arguments.
     let rc = unsafe { real(context, event) };
     if rc != 0 {
@@ -215,7 +216,7 @@ pub unsafe extern "C-unwind" fn ibv_ack_async_event(event: *mut IbvAsyncEvent) {
     let Some(real) = real::ibv_ack_async_event() else {
         return boundary::missing("ibv_ack_async_event", ());
     };
-    let call = boundary::enter("ibv_ack_async_event");
+    let call = boundary::enter(Entry::ibv_ack_async_event);
     // SAFETY: the program's event.
     call.before(|shim| unsafe { asynchronous::acked(shim, event) });
     // SAFETY: the program's own argument.

@@ -5,6 +5,7 @@ use super::state::{IdPtr, IdRecord};
 use super::subject::Subject;
 use crate::abi::cm::RdmaCmId;
 use crate::boundary::{shim::Shim, thread, Ended};
+use crate::stats;
 use crate::sys::limits;
 use cmshim_core::explain::{self, CallQuery, Facts};
 use cmshim_core::model::{Role, Severity};
@@ -80,7 +81,7 @@ pub fn in_progress(call: &str, errno: i32) -> bool {
 /// The errno if a line is to be written now.
 fn pending(ended: Ended) -> Option<i32> {
     let errno = ended.failed?;
-    if log::max_level() == log::LevelFilter::Off {
+    if log::max_level() == log::LevelFilter::Off && !stats::on() {
         return None;
     }
     if in_progress(ended.name, errno) {

@@ -6,6 +6,7 @@ use crate::boundary::{shim::Shim, thread};
 use crate::keeper;
 use crate::lock::lock;
 use crate::sink::LINE;
+use crate::stats;
 use crate::sys::device;
 use cmshim_core::codes::event as ev;
 use cmshim_core::config::Format;
@@ -37,9 +38,19 @@ fn level(severity: Severity) -> log::Level {
     }
 }
 
-/// Would a line of this severity be written? Asked before anything costly is found out for it.
+/// Would a finding of this severity be written, or counted? Asked before anything costly is found out for it.
 pub fn wanted(shim: &Shim, severity: Severity) -> bool {
-    shim.config.reasons.enable && level(severity) <= log::max_level()
+    shim.config.reasons.enable && (written(severity) || counted(severity))
+}
+
+/// Would a line of this severity be written?
+pub fn written(severity: Severity) -> bool {
+    level(severity) <= log::max_level()
+}
+
+/// Failures and warnings are counted by code and peer, whether they are written or not.
+fn counted(severity: Severity) -> bool {
+    severity <= Severity::Warn && stats::on()
 }
 
 /// Writes a line, or counts it if the same was written a moment ago.
@@ -48,6 +59,17 @@ pub fn line(shim: &'static Shim, explanation: Explanation, line: Line) {
         thread::mark_reported();
     }
     if !wanted(shim, explanation.severity) {
+        return;
+    }
+    if counted(explanation.severity) {
+        stats::reason(&stats::Reason {
+            code: &explanation.code,
+            peer: line.subject.dst.map(|dst| dst.ip()),
+            who: explanation.who,
+            stage: line.stage,
+        });
+    }
+    if !written(explanation.severity) {
         return;
     }
     let report = Report {

@@ -6,6 +6,7 @@ use super::subject::{same_host, Subject};
 use super::{calls, storm, traffic, waits};
 use crate::abi::cm::{RdmaCmEvent, RdmaCmId};
 use crate::boundary::{shim::Shim, thread, Ended};
+use crate::stats::{self, Counter};
 use crate::sys::limits;
 use cmshim_core::codes::{event as ev, qp_state};
 use cmshim_core::explain::{self, EventQuery};
@@ -68,6 +69,9 @@ fn take_note(shim: &Shim, e: &RdmaCmEvent, id: IdPtr) -> IdRecord {
         let before = r.clone();
         match e.event {
             ev::ESTABLISHED if e.status == 0 => {
+                if !r.up() {
+                    stats::add(Counter::ConnectionsOpen, 1);
+                }
                 r.established = Some(Instant::now());
                 r.psns = thread::psns();
                 r.stage = Stage::Established;
@@ -78,6 +82,9 @@ fn take_note(shim: &Shim, e: &RdmaCmEvent, id: IdPtr) -> IdRecord {
             | ev::CONNECT_ERROR
             | ev::DISCONNECTED
             | ev::DEVICE_REMOVAL => {
+                if r.up() {
+                    stats::take(Counter::ConnectionsOpen, 1);
+                }
                 r.ended = true;
             }
             _ => {}
@@ -238,12 +245,19 @@ pub unsafe fn acked(shim: &Shim, event: *const RdmaCmEvent) {
 pub fn forget(shim: &Shim, id: *const RdmaCmId) -> Option<IdRecord> {
     let id = IdPtr(id as usize);
     waits::connect_ends(shim, id);
-    crate::lock::lock(&shim.state().ids).remove(&id)
+    let record = crate::lock::lock(&shim.state().ids).remove(&id);
+    if record.as_ref().is_some_and(IdRecord::up) {
+        stats::take(Counter::ConnectionsOpen, 1);
+    }
+    record
 }
 
 /// The id did not go away.
 pub fn remember(shim: &Shim, id: *const RdmaCmId, record: Option<IdRecord>) {
     if let Some(record) = record {
+        if record.up() {
+            stats::add(Counter::ConnectionsOpen, 1);
+        }
         crate::lock::lock(&shim.state().ids).insert(IdPtr(id as usize), record);
     }
 }

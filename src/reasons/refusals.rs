@@ -6,6 +6,7 @@ use super::subject::Subject;
 use super::{calls, facts};
 use crate::abi::cm::RdmaCmId;
 use crate::boundary::{shim::Shim, Ended};
+use crate::stats::{self, Counter};
 use cmshim_core::model::{Explanation, Role, Severity, Stage, Who};
 use libc::c_void;
 
@@ -31,6 +32,7 @@ pub unsafe fn ended(
         }
         return;
     }
+    stats::add(Counter::RequestsRefused, 1);
     let record = shim.state().with(IdPtr(id as usize), |r| {
         r.ended = true;
         r.clone()

@@ -78,6 +78,13 @@ impl Default for IdRecord {
     }
 }
 
+impl IdRecord {
+    /// Is the connection established and not over?
+    pub fn up(&self) -> bool {
+        self.established.is_some() && !self.ended
+    }
+}
+
 /// What is known of one queue pair that belongs to an id, or has un-acked asynchronous events.
 #[derive(Debug, Clone, Default)]
 pub struct QpRecord {

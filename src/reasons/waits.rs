@@ -22,7 +22,8 @@ use std::time::{Duration, Instant};
 /// `id` is valid during this call.
 pub unsafe fn connect_begins(shim: &'static Shim, id: *const RdmaCmId) {
     let limit = shim.config.reasons.early_warning;
-    if limit.is_zero() || !emit::wanted(shim, Severity::Warn) {
+    let told = emit::wanted(shim, Severity::Warn) && emit::written(Severity::Warn);
+    if limit.is_zero() || !told {
         return;
     }
     // SAFETY: as promised by the caller.

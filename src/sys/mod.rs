@@ -16,6 +16,21 @@ pub fn program_name() -> String {
         .unwrap_or_else(|_| "?".to_owned())
 }
 
+/// When this process started, in clock ticks since boot (field 22 of /proc/PID/stat).
+pub fn start_time() -> Option<u64> {
+    let stat = std::fs::read_to_string("/proc/self/stat").ok()?;
+    // The name may hold spaces and brackets; the state behind it is field 3.
+    let rest = stat.rsplit_once(')')?.1;
+    rest.split_whitespace().nth(22 - 3)?.parse().ok()
+}
+
+/// The kernel's id of this boot.
+pub fn boot_id() -> Option<[u8; 16]> {
+    let text = std::fs::read_to_string("/proc/sys/kernel/random/boot_id").ok()?;
+    let number = u128::from_str_radix(&text.trim().replace('-', ""), 16).ok()?;
+    Some(number.to_be_bytes())
+}
+
 /// Name of the executable's file, which is not cut to 15 characters.
 fn executable_name() -> Option<String> {
     let path = std::fs::read_link("/proc/self/exe").ok()?;

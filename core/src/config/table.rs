@@ -15,6 +15,8 @@ pub enum Kind {
     },
     /// A file name; empty means none.
     Path,
+    /// A directory, with its whole name; empty means none.
+    Directory,
     /// A list of program names.
     Names,
 }
@@ -166,5 +168,32 @@ pub const KEYS: &[Key] = &[
         help: "Raise a smaller backlog of rdma_listen to this",
         more: "Never above the kernel's limit, /proc/sys/net/rdma_ucm/max_backlog, and not on iWARP. \
                0 leaves the backlog alone.",
+    },
+    Key {
+        name: "stats.enable",
+        kind: Kind::Bool,
+        default: Preset::Bool(true),
+        per_program: true,
+        help: "Count calls and events, measure phases and keep a flight recorder, in one file for each process",
+        more: "The file is made at the first RDMA call. Where none can be made, one line says so and nothing is counted.",
+    },
+    Key {
+        name: "stats.dir",
+        kind: Kind::Directory,
+        default: Preset::Text(""),
+        per_program: true,
+        help: "Where the statistics files are; empty is the first of these that can be used: /run/cmshim, \
+               /run/user/UID/cmshim, /dev/shm/cmshim-UID",
+        more: "It has to be a tmpfs: in another file system, writing back to a disk could stop the program. It is \
+               made if only its last part is missing.",
+    },
+    Key {
+        name: "stats.readers",
+        kind: Kind::Choice(&["user", "group", "all"]),
+        default: Preset::Text("user"),
+        per_program: true,
+        help: "Who may read the statistics of a process",
+        more: "\"user\" is the same user and root, \"group\" adds the process's group, \"all\" everybody. The directory \
+               has to let them in too.",
     },
 ];

@@ -22,6 +22,7 @@ pub struct Config {
     pub log: Log,
     pub reasons: Reasons,
     pub listen: Listen,
+    pub stats: Stats,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
@@ -62,6 +63,25 @@ pub struct Reasons {
 pub struct Listen {
     /// 0 leaves the program's backlog alone.
     pub min_backlog: u32,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Stats {
+    pub enable: bool,
+    /// `None` is the first usable one of the built-in places.
+    #[serde(deserialize_with = "non_empty")]
+    pub dir: Option<String>,
+    pub readers: Readers,
+}
+
+/// Who may read the statistics of a process.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Readers {
+    User,
+    Group,
+    All,
 }
 
 /// The order is by how much is written: `Off` is the least.

@@ -83,6 +83,7 @@ impl Kind {
                 format!("a whole number from {min} to {max}{space}{unit}")
             }
             Kind::Path => "a file name, %p in it is the process id, or \"\" for none".to_owned(),
+            Kind::Directory => "the name of a directory, from / on, or \"\" for none".to_owned(),
             Kind::Names => "a list of program names, each without a directory".to_owned(),
         }
     }
@@ -107,6 +108,7 @@ impl Kind {
                 None => Err(format!("{} is not one of the words", shown(text))),
             },
             Kind::Path => check_path(text),
+            Kind::Directory => check_directory(text),
             _ => Err(format!("{} is a string", shown(text))),
         }
     }
@@ -145,6 +147,14 @@ fn check_path(text: &str) -> Result<Value, String> {
         return Err(format!("{}: {what}", shown(text)));
     }
     Ok(Value::Text(text.to_owned()))
+}
+
+/// A directory is the same for the program and for those who read there.
+fn check_directory(text: &str) -> Result<Value, String> {
+    if !text.is_empty() && !text.starts_with('/') {
+        return Err(format!("{} does not begin with /", shown(text)));
+    }
+    check_path(text)
 }
 
 /// The letter behind a percent sign, when it is not the one that is replaced.

@@ -1,0 +1,152 @@
+//! The directory of the files: found, made, checked, and kept from growing without end.
+
+use crate::boundary::guard::errno;
+use cmshim_core::stats::places;
+use libc::c_int;
+use std::ffi::{CStr, CString, OsStr};
+use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
+use std::os::unix::ffi::OsStrExt;
+use std::path::Path;
+
+/// Each file takes less than 200 KiB of memory: with more files than this, a new process removes those of
+/// dead ones. A busy host has fewer, so that what died can still be read.
+const MANY: usize = 256;
+/// It removes at most so many, so that no start takes long.
+const AT_ONCE: usize = 64;
+
+/// An open directory that may hold our file.
+pub struct Place(OwnedFd);
+
+impl Place {
+    /// Opens the directory, and makes it if only its last part is missing.
+    pub fn open(path: &Path) -> Result<Place, i32> {
+        let place = match open_directory(path, libc::O_NOFOLLOW) {
+            Err(libc::ENOENT) => {
+                make_directory(path)?;
+                open_directory(path, libc::O_NOFOLLOW)?
+            }
+            other => other?,
+        };
+        place.check()?;
+        Ok(place)
+    }
+
+    pub fn fd(&self) -> c_int {
+        self.0.as_raw_fd()
+    }
+
+    /// Is it in memory, and safe from other users? In a directory of somebody else, or one that others can
+    /// change, a file could be put in place of ours.
+    fn check(&self) -> Result<(), i32> {
+        self.in_memory()?;
+        // SAFETY: zeroed is a valid value of the plain structure, which the call fills.
+        let (stat, uid) = unsafe {
+            let mut stat: libc::stat = std::mem::zeroed();
+            if libc::fstat(self.fd(), &mut stat) != 0 {
+                return Err(errno());
+            }
+            (stat, libc::geteuid())
+        };
+        let owned = stat.st_uid == uid || stat.st_uid == 0;
+        let open_to_others = stat.st_mode & 0o022 != 0 && stat.st_mode & libc::S_ISVTX == 0;
+        match owned && !open_to_others {
+            true => Ok(()),
+            false => Err(libc::EPERM),
+        }
+    }
+
+    /// Is it in a tmpfs?
+    fn in_memory(&self) -> Result<(), i32> {
+        // SAFETY: zeroed is a valid value of the plain structure, which the call fills.
+        let fs = unsafe {
+            let mut fs: libc::statfs = std::mem::zeroed();
+            if libc::fstatfs(self.fd(), &mut fs) != 0 {
+                return Err(errno());
+            }
+            fs
+        };
+        match fs.f_type == libc::TMPFS_MAGIC {
+            true => Ok(()),
+            false => Err(libc::EMEDIUMTYPE),
+        }
+    }
+
+    /// Makes a directory in this one.
+    fn make(&self, name: &CStr, mode: libc::mode_t) -> Result<(), i32> {
+        // SAFETY: NUL-terminated name, open directory.
+        match unsafe { libc::mkdirat(self.fd(), name.as_ptr(), mode) } {
+            0 => Ok(()),
+            _ if errno() == libc::EEXIST => Ok(()),
+            _ => Err(errno()),
+        }
+    }
+
+    pub fn unlink(&self, name: &CStr) {
+        // SAFETY: NUL-terminated name, open directory.
+        unsafe { libc::unlinkat(self.fd(), name.as_ptr(), 0) };
+    }
+
+    /// Removes the file if it belongs to no live process, which would hold its lock.
+    pub fn remove_dead(&self, name: &CStr) -> bool {
+        let flags = libc::O_RDONLY | libc::O_NOFOLLOW | libc::O_NONBLOCK | libc::O_CLOEXEC;
+        // SAFETY: NUL-terminated name, open directory; the descriptor is our own.
+        let dead = unsafe {
+            let fd = libc::openat(self.fd(), name.as_ptr(), flags);
+            if fd < 0 {
+                return false;
+            }
+            let file = OwnedFd::from_raw_fd(fd);
+            libc::flock(file.as_raw_fd(), libc::LOCK_SH | libc::LOCK_NB) == 0
+        };
+        if dead {
+            self.unlink(name);
+        }
+        dead
+    }
+
+    /// Removes files of dead processes where there are many files.
+    pub fn thin_out(&self) {
+        // The descriptor's own name: the directory is the one that was checked.
+        let Ok(entries) = std::fs::read_dir(format!("/proc/self/fd/{}", self.fd())) else {
+            return;
+        };
+        let names: Vec<CString> = entries
+            .flatten()
+            .map(|entry| entry.file_name())
+            .filter(|name| name.to_str().is_some_and(|n| places::pid_of(n).is_some()))
+            .filter_map(|name| CString::new(name.as_bytes()).ok())
+            .collect();
+        if names.len() > MANY {
+            let dead = names.iter().filter(|name| self.remove_dead(name));
+            dead.take(AT_ONCE).for_each(drop);
+        }
+    }
+}
+
+fn c_string(text: &OsStr) -> Result<CString, i32> {
+    CString::new(text.as_bytes()).map_err(|_| libc::EINVAL)
+}
+
+fn open_directory(path: &Path, links: c_int) -> Result<Place, i32> {
+    let name = c_string(path.as_os_str())?;
+    let flags = libc::O_RDONLY | libc::O_DIRECTORY | libc::O_CLOEXEC | links;
+    // SAFETY: NUL-terminated name; the descriptor is our own.
+    unsafe {
+        match libc::open(name.as_ptr(), flags) {
+            fd if fd < 0 => Err(errno()),
+            fd => Ok(Place(OwnedFd::from_raw_fd(fd))),
+        }
+    }
+}
+
+/// Makes the last part of a path, if it would be in a tmpfs. Others may look into the host's directory (each
+/// file has its own mode); a user's is the user's.
+fn make_directory(path: &Path) -> Result<(), i32> {
+    let (Some(parent), Some(last)) = (path.parent(), path.file_name()) else {
+        return Err(libc::ENOENT);
+    };
+    let parent = open_directory(parent, 0)?;
+    parent.in_memory()?;
+    let for_host = path == Path::new(places::HOST);
+    parent.make(&c_string(last)?, if for_host { 0o755 } else { 0o700 })
+}

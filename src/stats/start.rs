@@ -1,0 +1,93 @@
+//! The first RDMA call of a process: where it counts from now on, or why it does not.
+
+use super::own::{self, Own};
+use super::place::Place;
+use super::{clock, file};
+use crate::boundary::{guard, shim::Shim};
+use crate::sys;
+use cmshim_core::codes::errno;
+use cmshim_core::stats::{places, Header};
+use std::path::Path;
+
+/// Begins to count, unless that is off, or was tried before.
+#[cold]
+pub fn begin(shim: &'static Shim) {
+    if own::get().is_some_and(Own::off) {
+        return;
+    }
+    guard::run(|| match own::get_or_make() {
+        Err(number) => {
+            // Nothing can be remembered then, so it may be told again: never seen, and harmless.
+            log::warn!("statistics are off in this process: {}", reason(number));
+        }
+        Ok(own) if !shim.config.stats.enable => {
+            own.turn_off();
+        }
+        Ok(own) => make(shim, own),
+    });
+}
+
+fn make(shim: &Shim, own: &Own) {
+    match made(shim) {
+        Ok(made) => {
+            if !own.adopt(made.words()) {
+                made.discard();
+            }
+        }
+        Err(why) => {
+            if own.words().is_none() && own.turn_off() {
+                log::warn!("statistics are off in this process: {why}");
+            }
+        }
+    }
+}
+
+/// In the first place that takes it; else, what the last one said.
+fn made(shim: &Shim) -> Result<file::Made, String> {
+    let settings = &shim.config.stats;
+    let header = header(&shim.program);
+    let candidates = places::for_writing(settings.dir.as_deref(), header.uid);
+    let mut why = String::new();
+    for path in candidates {
+        let tried = Place::open(&path).and_then(|place| {
+            place.thin_out();
+            file::make(place, &header, settings.readers)
+        });
+        match tried {
+            Ok(made) => return Ok(made),
+            Err(number) => why = told(&path, number),
+        }
+    }
+    Err(why)
+}
+
+fn told(path: &Path, number: i32) -> String {
+    let why = match number {
+        libc::EMEDIUMTYPE => "it is not in a tmpfs".to_owned(),
+        libc::EPERM => "others could change it (it has to be this user's or root's, and sticky if others may write)".to_owned(),
+        libc::EFBIG => "the limit of file sizes (ulimit -f) is too low".to_owned(),
+        other => reason(other),
+    };
+    format!("{}: {why}", path.display())
+}
+
+fn reason(number: i32) -> String {
+    match errno::by_number(number) {
+        Some(e) => format!("{} ({})", e.text, e.name),
+        None => format!("errno {number}"),
+    }
+}
+
+fn header(program: &str) -> Header {
+    Header {
+        pid: std::process::id(),
+        start_time: sys::start_time().unwrap_or(0),
+        // SAFETY: no argument, never fails.
+        uid: unsafe { libc::geteuid() },
+        boot_id: sys::boot_id().unwrap_or_default(),
+        realtime_ns: clock::realtime_ns(),
+        monotonic_ns: clock::now_ns(),
+        library: env!("CARGO_PKG_VERSION").to_owned(),
+        program: program.to_owned(),
+    }
+}
