@@ -11,6 +11,9 @@
 
 #include <stddef.h>
 
+struct ibv_pd;
+struct ibv_qp_init_attr;
+
 /**
  * What carries a connection: it decides how a status number is read.
  */
@@ -66,6 +69,22 @@ size_t cmshim_explain(int event,
                       int transport,
                       char *buffer,
                       size_t size);
+
+/**
+ * Asks for `number` queue pairs of this kind to lie ready in the pool, in addition to what the pool
+ * would do by itself: for a program that knows how many connections are to come. At most `pool.max`
+ * of the configuration; they are made in the background, and given back when nobody needed them for
+ * `pool.idle_s`.
+ *
+ * `pd` and `attr` are as for ibv_create_qp; `attr` is not changed, and its `qp_context` does not
+ * matter. Returns 0, or -1 with errno EINVAL (a NULL pointer, or a number below 1), or EOPNOTSUPP: no
+ * pool in this process (not in effect, `pool.enable` or `threads` off), or a kind that is not
+ * pooled (neither RC nor UC, objects that were not created through the shim, no completion queues
+ * given). Any thread may call it that may call ibv_create_qp with the same arguments.
+ */
+int cmshim_pool_warm(const struct ibv_pd *pd,
+                     const struct ibv_qp_init_attr *attr,
+                     int number);
 
 #ifdef __cplusplus
 }  // extern "C"

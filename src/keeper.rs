@@ -1,7 +1,9 @@
-//! The keeper: the one thread of our own. It tells of waits that take too long and sums up floods.
+//! The keeper: the one thread of our own. It tells of waits that take too long, sums up floods and fills
+//! the pool.
 
 use crate::boundary::guard;
 use crate::boundary::shim::Shim;
+use crate::pool::fill;
 use crate::reasons::{emit, waits};
 use crate::sys;
 use std::sync::atomic::Ordering;
@@ -27,7 +29,7 @@ pub fn ensure(shim: &'static Shim) {
     guard::restore_signals(&mask);
     if let Err(error) = started {
         log::warn!(
-            "cannot start a thread ({error}): early warnings and the watchdog are off in this process"
+            "cannot start a thread ({error}): early warnings, the watchdog and the pool are off in this process"
         );
     }
 }
@@ -43,6 +45,9 @@ fn keep(shim: &'static Shim) {
                 waits::tell(shim, key, &waiting, now);
             }
             emit::summaries(shim, state, now);
+            if let Some(when) = fill::work(shim) {
+                state.watch.pool_at(when);
+            }
         });
         if told.is_none() {
             shim.broke();

@@ -143,6 +143,10 @@ real! {
     ibv_modify_qp(*mut IbvQp, *mut IbvQpAttr, c_int) -> c_int;
     ibv_query_qp(*mut IbvQp, *mut IbvQpAttr, c_int, *mut IbvQpInitAttr) -> c_int;
     ibv_destroy_qp(*mut IbvQp) -> c_int;
+    ibv_dealloc_pd(*mut IbvPd) -> c_int;
+    ibv_destroy_cq(*mut IbvCq) -> c_int;
+    ibv_destroy_srq(*mut IbvSrq) -> c_int;
+    ibv_close_device(*mut IbvContext) -> c_int;
     ibv_reg_mr(*mut IbvPd, *mut c_void, size_t, c_int) -> *mut IbvMr;
     ibv_reg_mr_iova(*mut IbvPd, *mut c_void, size_t, u64, c_int) -> *mut IbvMr;
     ibv_reg_mr_iova2(*mut IbvPd, *mut c_void, size_t, u64, libc::c_uint) -> *mut IbvMr;

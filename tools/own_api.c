@@ -38,5 +38,8 @@ int main(int argc, char **argv)
 	must(strlen(small) < sizeof(small) && !strncmp(small, text, strlen(small)), "a small buffer gets the beginning and a NUL");
 	must(cmshim_explain(RDMA_CM_EVENT_UNREACHABLE, -110, 99, text, sizeof(text)) > 20, "an unknown transport is no error");
 	must(cmshim_explain(12345, 0, 0, text, sizeof(text)) > 10, "an unknown event is explained as such");
+
+	errno = 0;
+	must(cmshim_pool_warm(NULL, NULL, 1) == -1 && errno == EINVAL, "cmshim_pool_warm refuses NULL");
 	return failures != 0;
 }

@@ -1,4 +1,4 @@
-/* The library's own calls: cmshim_version, cmshim_active, cmshim_explain. Looked up at run time, so that the same
+/* The library's own calls: cmshim_version, cmshim_active, cmshim_explain (cmshim_pool_warm has pool/warm.c). Looked up at run time, so that the same
  * program runs bare, where there are none; the header gives the types. */
 #include "../../include/cmshim.h"
 #include "cm.h"

@@ -8,5 +8,6 @@ pub mod config;
 pub mod explain;
 pub mod flood;
 pub mod model;
+pub mod pool;
 pub mod report;
 pub mod stats;

@@ -126,7 +126,8 @@ fn the_largest_files_are_read_in_time() {
             loaded.problems.len()
         );
         assert!(loaded.problems.len() <= 21, "{name}");
-        assert!(line.len() < 400, "{name}: {} bytes", line.len());
+        // The longest lists all known keys.
+        assert!(line.len() < 1000, "{name}: {} bytes", line.len());
         // Unoptimised code on a busy machine; what is wrong takes minutes.
         assert!(took < Duration::from_secs(20), "{name}: {took:?}");
     }

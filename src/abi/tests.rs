@@ -65,13 +65,13 @@ fn verbs_members_stand_where_the_headers_put_them() {
         IbvContext = c::ibv_context { device = device }
         IbvPd = c::ibv_pd { context = context }
         IbvQp = c::ibv_qp {
-            context = context, pd = pd, send_cq = send_cq, recv_cq = recv_cq, srq = srq,
+            context = context, qp_context = qp_context, pd = pd, send_cq = send_cq, recv_cq = recv_cq, srq = srq,
             qp_num = qp_num, state = state, qp_type = qp_type,
         }
         IbvCq = c::ibv_cq { context = context }
         IbvSrq = c::ibv_srq { context = context }
         IbvQpInitAttr = c::ibv_qp_init_attr {
-            send_cq = send_cq, recv_cq = recv_cq, srq = srq, cap = cap, qp_type = qp_type,
+            qp_context = qp_context, send_cq = send_cq, recv_cq = recv_cq, srq = srq, cap = cap, qp_type = qp_type,
             sq_sig_all = sq_sig_all,
         }
         IbvQpAttr = c::ibv_qp_attr {
@@ -93,6 +93,13 @@ fn the_query_buffer_holds_a_whole_structure() {
 }
 
 #[test]
+fn queue_pair_types_are_those_of_the_headers() {
+    use cmshim_core::pool::{QPT_RC, QPT_UC};
+    assert_eq!(QPT_RC, c::ibv_qp_type::IBV_QPT_RC as i32);
+    assert_eq!(QPT_UC, c::ibv_qp_type::IBV_QPT_UC as i32);
+}
+
+#[test]
 fn event_numbers_are_those_of_the_headers() {
     assert_eq!(
         event::ADDR_ERROR,
@@ -111,6 +118,10 @@ fn event_numbers_are_those_of_the_headers() {
     assert_eq!(
         async_event::QP_LAST_WQE_REACHED,
         c::ibv_event_type::IBV_EVENT_QP_LAST_WQE_REACHED as i32
+    );
+    assert_eq!(
+        async_event::DEVICE_FATAL,
+        c::ibv_event_type::IBV_EVENT_DEVICE_FATAL as i32
     );
     assert_eq!(
         async_event::GID_CHANGE,

@@ -85,6 +85,7 @@ pub struct IbvQpCap {
 
 /// `struct ibv_qp_init_attr`; the first members of `struct ibv_qp_init_attr_ex` are the same.
 #[repr(C)]
+#[derive(Clone, Copy)]
 pub struct IbvQpInitAttr {
     pub qp_context: *mut c_void,
     pub send_cq: *mut IbvCq,
@@ -172,6 +173,7 @@ pub struct IbvDeviceAttr {
 pub mod async_event {
     pub const QP_FATAL: i32 = 1;
     pub const PATH_MIG_ERR: i32 = 7;
+    pub const DEVICE_FATAL: i32 = 8;
     pub const PORT_ACTIVE: i32 = 9;
     pub const SM_CHANGE: i32 = 13;
     pub const QP_LAST_WQE_REACHED: i32 = 16;

@@ -113,7 +113,6 @@ impl Call {
     }
 
     /// Its time counts as this phase: where the same entry may be served in two ways.
-    #[allow(dead_code)] // the pool's
     pub fn counts_as(&mut self, phase: stats::Phase) {
         self.began.counts_as(phase);
     }
@@ -129,6 +128,11 @@ impl Call {
             Some(shim) => guarded(shim, || work(shim)).unwrap_or(otherwise),
             None => otherwise,
         }
+    }
+
+    /// The errno with which the real call failed, if it did; costs nothing while the shim is off.
+    pub fn failed_with<R: Returned>(&self, ret: R) -> Option<i32> {
+        self.shim.and_then(|_| ret.failure(errno()))
     }
 
     /// Runs the feature's part after the real call, which returned `ret`, and steps out.

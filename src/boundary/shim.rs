@@ -74,6 +74,7 @@ impl Shim {
         }
         sys::after_fork_in_child(renew_in_child);
         sys::at_exit(crate::reasons::at_exit);
+        sys::at_exit(crate::pool::at_exit);
     }
 
     /// Are features on?

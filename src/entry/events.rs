@@ -3,6 +3,7 @@
 use super::entry;
 use crate::abi::cm::{RdmaCmEvent, RdmaEventChannel};
 use crate::boundary::{self, guard};
+use crate::pool;
 use crate::real;
 use crate::reasons::events;
 use crate::stats::{self, Entry};
@@ -34,6 +35,9 @@ pub unsafe extern "C-unwind" fn rdma_get_cm_event(
     // SAFETY: on success the real call filled `event`, and used the channel.
     call.after(rc, |shim, ended| unsafe {
         let fd = channel.as_ref().map_or(-1, |channel| channel.fd);
+        if ended.failed.is_none() {
+            pool::events::cm(shim, event);
+        }
         events::handed_over(shim, ended, event, fd)
     });
     rc

@@ -9,17 +9,20 @@ mod connect;
 mod events;
 mod ids;
 mod multicast;
+mod objects;
 mod own;
 mod queue_pairs;
 mod teardown;
 mod verbs;
 
 /// Defines one entry: `before` and `after` see the shim, `after` also how the call ended; `failed` is
-/// an `after` that a call which went well does not pay for.
+/// an `after` that a call which went well does not pay for; `again` says whether a call that failed with
+/// this errno is worth a second try.
 macro_rules! entry {
     (
         fn $name:ident($($arg:ident: $ty:ty),* $(,)?) $(-> $ret:ty)?, missing $failure:expr;
         $(@before |$before:ident| $first:expr;)?
+        $(@again $room:path;)?
         $how:ident |$after:ident, $ended:ident, $rc:ident| $last:expr;
     ) => {
         /// # Safety
@@ -34,7 +37,14 @@ macro_rules! entry {
             let call = unsafe { $crate::boundary::enter_on($crate::stats::Entry::$name, id) };
             $(call.before(|$before| $first);)?
             // SAFETY: the program's own arguments, unchanged.
-            let $rc = unsafe { real($($arg),*) };
+            let make = || unsafe { real($($arg),*) };
+            let $rc = make();
+            $(
+                let $rc = match call.failed_with($rc) {
+                    Some(errno) if call.decide(false, |shim| $room(shim, errno)) => make(),
+                    _ => $rc,
+                };
+            )?
             call.$how($rc, |$after, $ended| $last);
             $rc
         }

@@ -1,6 +1,8 @@
 //! Our own API, as in `include/cmshim.h`.
 
+use crate::abi::verbs::{IbvPd, IbvQpInitAttr};
 use crate::boundary::{guard, shim};
+use crate::pool;
 use crate::real;
 use cmshim_core::explain;
 use cmshim_core::model::Transport;
@@ -84,4 +86,37 @@ pub unsafe extern "C" fn cmshim_explain(
         }
     }
     text.len()
+}
+
+/// Asks for `number` queue pairs of this kind to lie ready in the pool, in addition to what the pool
+/// would do by itself: for a program that knows how many connections are to come. At most `pool.max`
+/// of the configuration; they are made in the background, and given back when nobody needed them for
+/// `pool.idle_s`.
+///
+/// `pd` and `attr` are as for ibv_create_qp; `attr` is not changed, and its `qp_context` does not
+/// matter. Returns 0, or -1 with errno EINVAL (a NULL pointer, or a number below 1), or EOPNOTSUPP: no
+/// pool in this process (not in effect, `pool.enable` or `threads` off), or a kind that is not
+/// pooled (neither RC nor UC, objects that were not created through the shim, no completion queues
+/// given). Any thread may call it that may call ibv_create_qp with the same arguments.
+#[allow(clippy::missing_safety_doc)] // the text above goes into the C header
+#[no_mangle]
+pub unsafe extern "C" fn cmshim_pool_warm(
+    pd: *const IbvPd,
+    attr: *const IbvQpInitAttr,
+    number: c_int,
+) -> c_int {
+    // SAFETY: null or valid, as the caller promises.
+    let (domain, wanted) = unsafe { (pd.as_ref(), attr.as_ref()) };
+    let (Some(domain), Some(wanted), Ok(number @ 1..)) = (domain, wanted, u32::try_from(number))
+    else {
+        guard::set_errno(libc::EINVAL);
+        return -1;
+    };
+    let asked = shim::get()
+        .and_then(|shim| guard::run(|| pool::create::warm(shim, domain, wanted, number)));
+    if asked == Some(true) {
+        return 0;
+    }
+    guard::set_errno(libc::EOPNOTSUPP);
+    -1
 }

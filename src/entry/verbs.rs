@@ -4,10 +4,12 @@ use super::entry;
 use crate::abi::verbs::*;
 use crate::boundary::thread::{note_inner, Inner};
 use crate::boundary::{self, shim::Shim, Ended};
+use crate::pool::create::{self, Asked};
+use crate::pool::{self, objects};
 use crate::real;
 use crate::reasons::subject::Subject;
 use crate::reasons::{asynchronous, calls, facts, traffic};
-use crate::stats::Entry;
+use crate::stats::{Entry, Phase};
 use cmshim_core::codes::qp_state;
 use libc::{c_int, c_uint, c_void, size_t};
 use std::ptr::null_mut;
@@ -22,42 +24,98 @@ entry! {
 
 entry! {
     fn ibv_open_device(device: *mut IbvDevice) -> *mut IbvContext, missing null_mut();
-    failed |shim, ended, _rc| calls::ended(shim, ended, Subject::default, |_| {});
+    @again pool::evict::make_room;
+    after |shim, ended, rc| {
+        objects::opened(shim, rc);
+        calls::ended(shim, ended, Subject::default, |_| {});
+    };
 }
 
 entry! {
     fn ibv_alloc_pd(context: *mut IbvContext) -> *mut IbvPd, missing null_mut();
-    // SAFETY: the program's context.
-    failed |shim, ended, _rc| calls::ended(shim, ended, || unsafe { Subject::of_context(context) }, |_| {});
+    @again pool::evict::make_room;
+    // SAFETY: the program's context, and the protection domain that success gave.
+    after |shim, ended, rc| unsafe {
+        objects::pd_made(shim, rc);
+        calls::ended(shim, ended, || Subject::of_context(context), |_| {});
+    };
 }
 
 entry! {
     fn ibv_create_cq(context: *mut IbvContext, cqe: c_int, user: *mut c_void, channel: *mut IbvCompChannel, vector: c_int) -> *mut IbvCq, missing null_mut();
+    @again pool::evict::make_room;
     // SAFETY: the program's context.
-    failed |shim, ended, _rc| calls::ended(shim, ended, || unsafe { Subject::of_context(context) }, |f| unsafe {
-        facts::completion_queue(f, context, cqe);
-    });
+    after |shim, ended, rc| unsafe {
+        objects::cq_made(shim, rc);
+        calls::ended(shim, ended, || Subject::of_context(context), |f| facts::completion_queue(f, context, cqe));
+    };
 }
 
 entry! {
     fn ibv_create_comp_channel(context: *mut IbvContext) -> *mut IbvCompChannel, missing null_mut();
+    @again pool::evict::make_room;
     // SAFETY: the program's context.
     failed |shim, ended, _rc| calls::ended(shim, ended, || unsafe { Subject::of_context(context) }, |_| {});
 }
 
 entry! {
     fn ibv_create_srq(pd: *mut IbvPd, attr: *mut Opaque) -> *mut IbvSrq, missing null_mut();
-    // SAFETY: the program's protection domain.
-    failed |shim, ended, _rc| calls::ended(shim, ended, || unsafe { of_pd(pd) }, |_| {});
+    @again pool::evict::make_room;
+    after |shim, ended, rc| {
+        objects::srq_made(shim, rc);
+        // SAFETY: the program's protection domain.
+        calls::ended(shim, ended, || unsafe { of_pd(pd) }, |_| {});
+    };
 }
 
-entry! {
-    fn ibv_create_qp(pd: *mut IbvPd, attr: *mut IbvQpInitAttr) -> *mut IbvQp, missing null_mut();
+/// # Safety
+/// As the function of this name in the real library.
+#[cfg_attr(not(test), no_mangle)]
+pub unsafe extern "C-unwind" fn ibv_create_qp(
+    pd: *mut IbvPd,
+    attr: *mut IbvQpInitAttr,
+) -> *mut IbvQp {
+    let Some(real) = real::ibv_create_qp() else {
+        return boundary::missing("ibv_create_qp", null_mut());
+    };
+    let mut call = boundary::enter(Entry::ibv_create_qp);
+    // SAFETY: the program's own arguments.
+    let asked = call.decide(Asked::NO, |shim| unsafe { create::begins(shim, pd, attr) });
+    if !asked.served.is_null() {
+        call.counts_as(Phase::CreateQpHit);
+        call.done();
+        return asked.served;
+    }
+    // SAFETY: the program's own arguments, unchanged.
+    let mut qp = unsafe { real(pd, attr) };
+    if let Some(errno) = call.failed_with(qp) {
+        // SAFETY: as above.
+        if call.decide(false, |shim| unsafe {
+            create::make_room(shim, errno, &asked, attr)
+        }) {
+            // SAFETY: as above; the attributes are as they were at first.
+            qp = unsafe { real(pd, attr) };
+        }
+    }
     // SAFETY: the program's protection domain and attributes.
-    failed |shim, ended, _rc| calls::ended(shim, ended, || unsafe { of_pd(pd) }, |f| unsafe {
-        facts::queue_pair(f, facts::context_of(pd), attr);
-        f.inline = attr.as_ref().map(|a| a.cap.max_inline_data).filter(|bytes| *bytes > 0);
+    call.watched(qp, asked.watched(), |shim, ended| unsafe {
+        if ended.failed.is_none() {
+            create::created(shim, &asked, attr);
+        }
+        calls::ended(
+            shim,
+            ended,
+            || of_pd(pd),
+            |f| {
+                facts::queue_pair(f, facts::context_of(pd), attr);
+                f.inline = attr
+                    .as_ref()
+                    .map(|a| a.cap.max_inline_data)
+                    .filter(|bytes| *bytes > 0);
+            },
+        );
     });
+    qp
 }
 
 /// # Safety
@@ -133,24 +191,28 @@ unsafe fn modified(
 
 entry! {
     fn ibv_reg_mr(pd: *mut IbvPd, addr: *mut c_void, length: size_t, access: c_int) -> *mut IbvMr, missing null_mut();
+    @again pool::evict::make_room;
     // SAFETY: the program's protection domain.
     failed |shim, ended, _rc| unsafe { registered(shim, ended, pd, addr, length, access as u32) };
 }
 
 entry! {
     fn ibv_reg_mr_iova(pd: *mut IbvPd, addr: *mut c_void, length: size_t, iova: u64, access: c_int) -> *mut IbvMr, missing null_mut();
+    @again pool::evict::make_room;
     // SAFETY: the program's protection domain.
     failed |shim, ended, _rc| unsafe { registered(shim, ended, pd, addr, length, access as u32) };
 }
 
 entry! {
     fn ibv_reg_mr_iova2(pd: *mut IbvPd, addr: *mut c_void, length: size_t, iova: u64, access: c_uint) -> *mut IbvMr, missing null_mut();
+    @again pool::evict::make_room;
     // SAFETY: the program's protection domain.
     failed |shim, ended, _rc| unsafe { registered(shim, ended, pd, addr, length, access) };
 }
 
 entry! {
     fn ibv_reg_dmabuf_mr(pd: *mut IbvPd, offset: u64, length: size_t, iova: u64, fd: c_int, access: c_int) -> *mut IbvMr, missing null_mut();
+    @again pool::evict::make_room;
     // SAFETY: the program's protection domain.
     failed |shim, ended, _rc| calls::ended(shim, ended, || unsafe { of_pd(pd) }, |f| {
         f.length = Some(length as u64);
@@ -196,7 +258,18 @@ pub unsafe extern "C-unwind" fn ibv_get_async_event(
     };
     let call = boundary::enter(Entry::ibv_get_async_event);
     // SAFETY: the program's own arguments.
-    let rc = unsafe { real(context, event) };
+    let mut rc = unsafe { real(context, event) };
+    // SAFETY: success filled the event.
+    let ready_one = |shim| unsafe { pool::events::asynchronous(shim, context, event) };
+    while rc == 0 && call.decide(false, ready_one) {
+        // One of a queue pair that lies ready in the pool: the program reads the next one.
+        if let Some(ack) = real::ibv_ack_async_event() {
+            // SAFETY: as above.
+            unsafe { ack(event) };
+        }
+        // SAFETY: the program's own arguments.
+        rc = unsafe { real(context, event) };
+    }
     if rc != 0 {
         // Non-blocking and interrupted reads: the program's own business.
         call.done();

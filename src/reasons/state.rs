@@ -3,6 +3,7 @@
 use super::watch::Watch;
 use crate::boundary::thread::Psns;
 use crate::lock::lock;
+use crate::pool::Pool;
 use cmshim_core::flood::Flood;
 use cmshim_core::model::{Role, Stage};
 use std::collections::HashMap;
@@ -20,6 +21,7 @@ pub struct State {
     /// Does the keeper thread of this process run (or has its start failed)?
     pub keeper: AtomicBool,
     pub tokens: AtomicU64,
+    pub pool: Pool,
 }
 
 /// Address of an rdma_cm_id: a name, never followed.
@@ -102,6 +104,7 @@ impl State {
             flood: Mutex::new(None),
             keeper: AtomicBool::new(false),
             tokens: AtomicU64::new(0),
+            pool: Pool::default(),
         }
     }
 

@@ -47,6 +47,8 @@ struct Inner {
     asleep_until: Option<Instant>,
     /// The flood book's next summary.
     summary: Option<Instant>,
+    /// When the pool is to be looked after.
+    pool: Option<Instant>,
 }
 
 impl Watch {
@@ -70,8 +72,18 @@ impl Watch {
 
     /// The keeper is to look at the flood book at that time.
     pub fn summary_at(&self, when: Instant) {
+        self.at(when, |inner| &mut inner.summary);
+    }
+
+    /// The keeper is to look after the pool at that time.
+    pub fn pool_at(&self, when: Instant) {
+        self.at(when, |inner| &mut inner.pool);
+    }
+
+    fn at(&self, when: Instant, which: impl FnOnce(&mut Inner) -> &mut Option<Instant>) {
         let mut inner = lock(&self.inner);
-        inner.summary = Some(inner.summary.map_or(when, |s| s.min(when)));
+        let planned = which(&mut inner);
+        *planned = Some(planned.map_or(when, |p| p.min(when)));
         let late = inner.asleep_until.is_none_or(|until| until > when);
         drop(inner);
         if late {
@@ -84,6 +96,9 @@ impl Watch {
         let mut inner = lock(&self.inner);
         if inner.summary.is_some_and(|s| s <= now) {
             inner.summary = None;
+        }
+        if inner.pool.is_some_and(|p| p <= now) {
+            inner.pool = None;
         }
         let due: Vec<Key> = inner
             .waiting
@@ -127,7 +142,7 @@ impl Inner {
     /// When the next one is due.
     fn next(&self) -> Option<Instant> {
         let deadlines = self.waiting.values().map(|w| w.deadline);
-        deadlines.chain(self.summary).min()
+        deadlines.chain(self.summary).chain(self.pool).min()
     }
 }
 

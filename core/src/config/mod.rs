@@ -38,6 +38,6 @@ pub use source::{
     gather, read_file, reason, CONFIG_VARIABLE, DEFAULT_PATH, LIBRARY_VARIABLE, MAX_BYTES,
 };
 pub use table::{Key, Kind, Preset, KEYS};
-pub use typed::{Config, Format, Level, Listen, Log, Readers, Reasons, Stats};
+pub use typed::{Config, Format, Level, Listen, Log, Pool, Readers, Reasons, Stats};
 pub use value::Value;
 pub use vars::parse_setting;

@@ -196,4 +196,53 @@ pub const KEYS: &[Key] = &[
         more: "\"user\" is the same user and root, \"group\" adds the process's group, \"all\" everybody. The directory \
                has to let them in too.",
     },
+    Key {
+        name: "pool.enable",
+        kind: Kind::Bool,
+        default: Preset::Bool(true),
+        per_program: true,
+        help: "Keep queue pairs ready that were never used, for programs that create the same kind again",
+        more: "From the second creation of one kind on, our thread makes queue pairs ahead, and ibv_create_qp takes \
+               one. With \"threads\" off there is no pool.",
+    },
+    Key {
+        name: "pool.min",
+        kind: Kind::Int { min: 0, max: 4_096, unit: "" },
+        default: Preset::Int(2),
+        per_program: true,
+        help: "Queue pairs to have ready of a kind that is in use, at least",
+        more: "Kinds differ in protection domain, completion queues, type and sizes.",
+    },
+    Key {
+        name: "pool.max",
+        kind: Kind::Int { min: 0, max: 4_096, unit: "" },
+        default: Preset::Int(32),
+        per_program: true,
+        help: "Queue pairs to have ready of one kind, at most",
+        more: "In between, the number follows how many are created in a tenth of a second.",
+    },
+    Key {
+        name: "pool.warm",
+        kind: Kind::Int { min: 0, max: 4_096, unit: "" },
+        default: Preset::Int(0),
+        per_program: true,
+        help: "Queue pairs to have ready as soon as a kind is first seen",
+        more: "Never more than pool.max. 0 waits for the second creation.",
+    },
+    Key {
+        name: "pool.idle_s",
+        kind: Kind::Int { min: 1, max: 3_600, unit: "s" },
+        default: Preset::Int(10),
+        per_program: true,
+        help: "Give back the queue pairs that nobody needed for this long",
+        more: "For as long the pool also stays empty after memory or a limit of the device was met.",
+    },
+    Key {
+        name: "pool.device_share",
+        kind: Kind::Int { min: 0, max: 100, unit: "%" },
+        default: Preset::Int(5),
+        per_program: true,
+        help: "Share of the queue pairs of a device that may lie ready in one process",
+        more: "Counted from the device's max_qp and max_cq. 0 keeps none.",
+    },
 ];

@@ -9,6 +9,7 @@ use serde::{Deserialize, Deserializer};
 use serde_json::{Map, Value as Json};
 
 use super::resolve::{load, Input, Setting};
+use crate::pool::Settings;
 
 /// What every part of cmshim is told to do.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
@@ -23,6 +24,7 @@ pub struct Config {
     pub reasons: Reasons,
     pub listen: Listen,
     pub stats: Stats,
+    pub pool: Pool,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
@@ -82,6 +84,33 @@ pub enum Readers {
     User,
     Group,
     All,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Pool {
+    pub enable: bool,
+    /// Ready ones of one key, from and to.
+    pub min: u32,
+    pub max: u32,
+    pub warm: u32,
+    #[serde(rename = "idle_s", deserialize_with = "seconds")]
+    pub idle: Duration,
+    /// Percent.
+    pub device_share: u32,
+}
+
+impl Pool {
+    /// As the book wants it: a minimum above the maximum counts as the maximum.
+    pub fn settings(&self) -> Settings {
+        Settings {
+            min: self.min.min(self.max),
+            max: self.max,
+            warm: self.warm,
+            idle: self.idle,
+            share: self.device_share,
+        }
+    }
 }
 
 /// The order is by how much is written: `Off` is the least.

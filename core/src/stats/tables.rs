@@ -193,6 +193,10 @@ entries! {
     #[often] ibv_reg_mr_iova
     #[often] ibv_reg_mr_iova2
     #[often] ibv_reg_dmabuf_mr
+    #[often] ibv_dealloc_pd
+    #[often] ibv_destroy_cq
+    #[often] ibv_destroy_srq
+    #[often] ibv_close_device
 }
 
 /// Numbers of events that are told apart; one more item takes all others.

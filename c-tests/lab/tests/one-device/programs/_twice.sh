@@ -8,6 +8,9 @@
 # shellcheck source=../../../guest/lib.sh
 . "$LAB_LIB"
 
+# The pool at work from the first queue pair on: what it does to a program shows here, if anywhere.
+export CMSHIM_POOL_WARM=8
+
 server=() client=() port='' server_end=exit wait_server=1
 tidy() { scrub; }
 

@@ -1,0 +1,58 @@
+#!/bin/bash
+# Programs that create the same kind of queue pair again and again see the same bare and with the pool; and the pool was
+# there: its counters say so.
+# limit: 200
+# lane: pool
+FIRST_PORT=19300
+# shellcheck source=../../../include/pair.sh
+. "$(dirname "$0")/../../../include/pair.sh"
+pool=$BIN/pool
+
+# One program, one scene, and at the end the pool's own account of it.
+alike() { # NAME command…
+    local name=$1; shift
+    eval "scene_$name() { run program $(printf '%q ' "$@"); }"
+    pair "$name" CMSHIM_LOG_LEVEL=debug
+    shown program 'exit status 0'
+}
+
+for kind in shared two-cqs caps sig-all data srq; do
+    alike "shape_$kind" "$pool/shapes" $kind
+    says program 'pool: hits [1-9]'
+done
+for kind in types refused; do
+    alike "shape_$kind" "$pool/shapes" $kind
+    says program 'pool: hits [1-9][^;]*; misses: .*first'
+done
+alike orders "$pool/orders"
+says program 'evicted [1-9]'
+alike events "$pool/events"
+shown program 'event: CQ error'
+says program 'pool: hits [1-9]'
+alike bypass "$pool/bypass"
+shown program 'extended 1: made'
+says program 'pool: hits [1-9][^;]*; misses: .*unknown [1-9]'
+alike threads "$pool/threads"
+says program 'pool: hits [1-9]'
+
+# Asked for by the program itself.
+way=shim scene=warm settings=(CMSHIM_LOG_LEVEL=debug)
+run program "$pool/warm"
+expected='warm(pd, &asked, 5) = 0, errno untouched
+attributes kept 1
+warm(pd, &asked, 0) = -1, errno EINVAL
+warm(pd, NULL, 1) = -1, errno EINVAL
+warm(pd, &foreign, 1) = -1, errno EOPNOTSUPP
+warm(pd, &asked, 1) = -1, errno EOPNOTSUPP
+warm(pd, &asked, 1) = -1, errno EOPNOTSUPP
+exit status 0'
+[ "$(<"$(out_of program)")" = "$expected" ] || fault "not as expected: $(<"$(out_of program)")"
+says program 'pool: hits 5; misses: ;'
+
+# Nothing of all this is left in the kernel.
+scene=all
+for kind in qp cq pd mr; do
+    left=$(rdma resource show $kind | grep -E 'comm (shapes|orders|events|bypass|threads)( |$)')
+    [ -z "$left" ] || fault "left behind: $left"
+done
+finish

@@ -1,0 +1,10 @@
+#!/bin/bash
+# The same kind of queue pair on two devices.
+# shellcheck source=../../../include/pair.sh
+FIRST_PORT=19500
+. "$(dirname "$0")/../../../include/pair.sh"
+scene_devices() { run program "$BIN/pool/two_devices"; }
+pair devices CMSHIM_LOG_LEVEL=debug
+shown program 'exit status 0'
+says program 'pool: hits [1-9]'
+finish

@@ -1,0 +1,116 @@
+/* Connections one after another, both ends in one process, with a pause between them.
+ * usage: churn COUNT PAUSE_US                prints what the process grew by, after the first tenth
+ *        churn COUNT PAUSE_US times          prints the median microseconds of queue pair and connect */
+#include "pool.h"
+#include <dirent.h>
+#include <time.h>
+
+static struct rdma_event_channel *sc, *cc;
+static struct rdma_cm_id *listener;
+static struct ibv_pd *pd;
+static struct ibv_cq *cq;
+static struct rdma_conn_param param = {.responder_resources = 1, .initiator_depth = 1, .retry_count = 7, .rnr_retry_count = 7};
+
+static double now_us(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return t.tv_sec * 1e6 + t.tv_nsec / 1e3;
+}
+
+static long resident_kib(void)
+{
+    long pages = 0;
+    FILE *f = fopen("/proc/self/statm", "r");
+    MUST(f && fscanf(f, "%*d %ld", &pages) == 1);
+    fclose(f);
+    return pages * (sysconf(_SC_PAGESIZE) / 1024);
+}
+
+static int descriptors(void)
+{
+    int count = 0;
+    DIR *dir = opendir("/proc/self/fd");
+    MUST(dir);
+    while (readdir(dir)) count++;
+    closedir(dir);
+    return count;
+}
+
+static void make(struct rdma_cm_id *id)
+{
+    if (!pd) MUST((pd = ibv_alloc_pd(id->verbs)) && (cq = ibv_create_cq(id->verbs, 64, NULL, NULL, 0)));
+    struct ibv_qp_init_attr attr = verbs_attr(cq);
+    MUST(!rdma_create_qp(id, pd, &attr));
+}
+
+static void await(struct rdma_event_channel *ch, enum rdma_cm_event_type want, struct rdma_cm_id **id)
+{
+    struct rdma_cm_event *event;
+    enum rdma_cm_event_type got;
+    do {
+        MUST(!rdma_get_cm_event(ch, &event));
+        got = event->event;
+        if (id) *id = event->id;
+        rdma_ack_cm_event(event);
+    } while (got == RDMA_CM_EVENT_TIMEWAIT_EXIT);
+    if (got != want) say("expected %s, got %s", rdma_event_str(want), rdma_event_str(got));
+    MUST(got == want);
+}
+
+/* Gives the time of the client's queue pair and connect. */
+static double connection(void)
+{
+    struct rdma_cm_id *client = cm_routed(cc, RDMA_PS_TCP), *server;
+    double begin = now_us();
+    make(client);
+    MUST(!rdma_connect(client, &param));
+    await(sc, RDMA_CM_EVENT_CONNECT_REQUEST, &server);
+    make(server);
+    MUST(!rdma_accept(server, &param));
+    await(cc, RDMA_CM_EVENT_ESTABLISHED, NULL);
+    double took = now_us() - begin;
+    await(sc, RDMA_CM_EVENT_ESTABLISHED, NULL);
+    MUST(!rdma_disconnect(client));
+    await(sc, RDMA_CM_EVENT_DISCONNECTED, NULL);
+    MUST(!rdma_disconnect(server));
+    await(cc, RDMA_CM_EVENT_DISCONNECTED, NULL);
+    cm_drop_id(client);
+    cm_drop_id(server);
+    return took;
+}
+
+static int smaller(const void *a, const void *b)
+{
+    double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+int main(int argc, char **argv)
+{
+    int count = argc > 2 ? atoi(argv[1]) : 0, pause = argc > 2 ? atoi(argv[2]) : 0;
+    double *took = calloc(count + 1, sizeof *took);
+    long resident = 0;
+    int open = 0;
+    MUST(count >= 10 && took && (sc = rdma_create_event_channel()) && (cc = rdma_create_event_channel()));
+    listener = cm_listen(sc, 128);
+    for (int i = 0; i < count; i++) {
+        took[i] = connection();
+        if (i == count / 10) resident = resident_kib(), open = descriptors();
+        if (pause) usleep(pause);
+    }
+    if (argc > 3) {
+        qsort(took, count, sizeof *took, smaller);
+        printf("%.0f\n", took[count / 2]);
+    } else {
+        say("connections %d", count);
+        say("descriptors grew by %d", descriptors() - open);
+        say("memory grew by more than 1 MiB: %d (%ld KiB)", resident_kib() - resident > 1024, resident_kib() - resident);
+    }
+    rdma_destroy_id(listener);
+    MUST(!ibv_destroy_cq(cq) && !ibv_dealloc_pd(pd));
+    rdma_destroy_event_channel(sc);
+    rdma_destroy_event_channel(cc);
+    free(took);
+    return 0;
+}

@@ -1,0 +1,29 @@
+//! The book-keeping of the pool of queue pairs: which ones are kept ready, how many, and when they go.
+//!
+//! Pure: objects are addresses that are compared and never followed, what lies on a shelf is the
+//! caller's own type, and the time is an argument.
+
+mod book;
+mod key;
+mod pace;
+
+pub use book::{Book, Evicted, Job, Scope, Taken};
+pub use key::{Caps, Key, Miss, QPT_RC, QPT_UC};
+pub use pace::Pace;
+
+use std::time::Duration;
+
+/// What the configuration says of the pool.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Settings {
+    /// Ready ones of a key in use, at least.
+    pub min: u32,
+    /// Ready ones of a key, at most.
+    pub max: u32,
+    /// Ready ones from a key's first creation on.
+    pub warm: u32,
+    /// What nobody wanted for so long is given back.
+    pub idle: Duration,
+    /// Percent of a device's queue pairs and completion queues that may lie ready.
+    pub share: u32,
+}

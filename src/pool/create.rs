@@ -1,0 +1,165 @@
+//! A creation: served from the pool, or noted so that the next ones can be.
+
+use super::counts::one;
+use super::{abi_caps, caps, enabled, evict, ring};
+use crate::abi::verbs::{IbvPd, IbvQp, IbvQpInitAttr};
+use crate::boundary::shim::Shim;
+use cmshim_core::pool::{Key, Miss, Taken};
+use std::ptr::null_mut;
+use std::time::Instant;
+
+/// What the pool said to a creation. A plain value, as it lies on the stack during the real call.
+#[derive(Clone, Copy)]
+pub struct Asked {
+    /// The queue pair that the creation gets, or null.
+    pub served: *mut IbvQp,
+    /// The attributes as the program wrote them; `None` where the pool has no say.
+    before: Option<IbvQpInitAttr>,
+    key: Option<Key>,
+    since: Option<Instant>,
+}
+
+impl Asked {
+    pub const NO: Asked = Asked {
+        served: null_mut(),
+        before: None,
+        key: None,
+        since: None,
+    };
+
+    /// Is there something to do after the real call went well?
+    pub fn watched(&self) -> bool {
+        self.before.is_some()
+    }
+}
+
+/// `ibv_create_qp` begins: gives a ready one, with the caller's context and the real capabilities.
+///
+/// # Safety
+/// `pd` and `attr` are the program's own arguments of ibv_create_qp.
+pub unsafe fn begins(shim: &'static Shim, pd: *const IbvPd, attr: *mut IbvQpInitAttr) -> Asked {
+    // SAFETY: as promised by the caller.
+    let (Some(domain), Some(wanted)) = (unsafe { pd.as_ref() }, unsafe { attr.as_mut() }) else {
+        return Asked::NO;
+    };
+    if !enabled(shim) {
+        return Asked::NO;
+    }
+    let since = Instant::now();
+    let key = key(domain, wanted);
+    let pool = &shim.state().pool;
+    let mut asked = Asked {
+        served: null_mut(),
+        before: Some(*wanted),
+        key: Some(key),
+        since: Some(since),
+    };
+    match pool.with(shim, |book| book.take(&key, since)) {
+        Taken::Hit { item, ring: work } => {
+            wanted.cap = abi_caps(&item.caps);
+            // SAFETY: a ready one is alive, and the pool's until here.
+            unsafe { (*item.qp()).qp_context = wanted.qp_context };
+            asked.served = item.qp();
+            if work {
+                ring(shim);
+            }
+            one(&pool.counts.hits);
+            pool.counts.hit_times.add(since.elapsed());
+        }
+        Taken::Miss(why) => {
+            pool.counts.miss(why);
+            if !matches!(why, Miss::First | Miss::Empty) {
+                asked.key = None;
+            }
+        }
+    }
+    asked
+}
+
+/// The key of a creation on completion queues of the program's own.
+fn key(domain: &IbvPd, wanted: &IbvQpInitAttr) -> Key {
+    Key {
+        context: domain.context as usize,
+        pd: std::ptr::from_ref(domain) as usize,
+        send_cq: wanted.send_cq as usize,
+        recv_cq: wanted.recv_cq as usize,
+        srq: wanted.srq as usize,
+        qp_type: wanted.qp_type,
+        caps: caps(&wanted.cap),
+        sq_sig_all: wanted.sq_sig_all,
+    }
+}
+
+/// The program asks for so many to lie ready. False if that kind is not pooled.
+pub fn warm(shim: &'static Shim, domain: &IbvPd, wanted: &IbvQpInitAttr, number: u32) -> bool {
+    let given = !wanted.send_cq.is_null() && !wanted.recv_cq.is_null();
+    if !enabled(shim) || !given {
+        return false;
+    }
+    let key = key(domain, wanted);
+    let pool = &shim.state().pool;
+    match pool.with(shim, |book| book.wish(&key, Instant::now(), number)) {
+        Ok(work) => {
+            if work {
+                ring(shim);
+            }
+            true
+        }
+        Err(_) => false,
+    }
+}
+
+/// The real creation failed: true if the pool gave up what it had, and the call is to be made again.
+///
+/// # Safety
+/// As `begins`.
+pub unsafe fn make_room(
+    shim: &'static Shim,
+    errno: i32,
+    asked: &Asked,
+    attr: *mut IbvQpInitAttr,
+) -> bool {
+    let Some(before) = asked.before else {
+        return false;
+    };
+    if !evict::make_room(shim, errno) {
+        return false;
+    }
+    // SAFETY: as promised by the caller; checked for null when `before` was read.
+    unsafe { *attr = before };
+    true
+}
+
+/// The real creation went well: the next one of its key is to be a hit.
+///
+/// # Safety
+/// `attr` is what the program gave to ibv_create_qp.
+pub unsafe fn created(shim: &'static Shim, asked: &Asked, attr: *const IbvQpInitAttr) {
+    let pool = &shim.state().pool;
+    if let Some(since) = asked.since {
+        pool.counts.miss_times.add(since.elapsed());
+    }
+    // SAFETY: as promised by the caller.
+    let (Some(before), Some(key), Some(after)) =
+        (asked.before, asked.key, unsafe { attr.as_ref() })
+    else {
+        return;
+    };
+    if !same_but_caps(&before, after) {
+        pool.counts.miss(Miss::Changed);
+        return;
+    }
+    if pool.with(shim, |book| book.created(&key, Instant::now())) {
+        ring(shim);
+    }
+}
+
+/// Did the creation change nothing but the capabilities? Then handing out a ready one can do the same.
+fn same_but_caps(before: &IbvQpInitAttr, after: &IbvQpInitAttr) -> bool {
+    before.qp_context == after.qp_context
+        && before.send_cq == after.send_cq
+        && before.recv_cq == after.recv_cq
+        && before.srq == after.srq
+        && before.qp_type == after.qp_type
+        && before.sq_sig_all == after.sq_sig_all
+}

@@ -1,0 +1,79 @@
+//! Ready ones go: before an object that they stand on, with their device, or because memory ran out.
+
+use super::counts::one;
+use super::{enabled, Pool, Ready};
+use crate::boundary::shim::Shim;
+use crate::lock::lock;
+use crate::real;
+use cmshim_core::pool::Scope;
+use std::sync::{MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+/// At exit a creation is waited for no longer than this: the kernel ends it then.
+const AT_EXIT: Duration = Duration::from_millis(500);
+
+/// Everything of this scope is gone when this returns. It waits for one that is just being made, or
+/// destroyed by another thread.
+pub fn evict(shim: &Shim, scope: Scope) {
+    let pool = &shim.state().pool;
+    let evicted = pool.with(shim, |book| book.evict(scope));
+    for item in evicted.items {
+        destroy(shim, item);
+        one(&pool.counts.evicted);
+    }
+    pool.with(shim, |book| book.end(evicted.flight));
+    pool.tell_landed();
+    let mut book = lock(&pool.book);
+    while book.as_ref().is_some_and(|b| b.busy(scope)) {
+        book = wait(pool, book, Duration::from_secs(3600));
+    }
+}
+
+/// Waits for what is being made or destroyed, for a while.
+pub fn wait_for_all(shim: &Shim) {
+    let pool = &shim.state().pool;
+    let end = Instant::now() + AT_EXIT;
+    let mut book = lock(&pool.book);
+    while book.as_ref().is_some_and(|b| b.busy(Scope::All)) && Instant::now() < end {
+        book = wait(pool, book, AT_EXIT);
+    }
+}
+
+fn wait<'a, T>(pool: &'a Pool, held: MutexGuard<'a, T>, limit: Duration) -> MutexGuard<'a, T> {
+    let woken = pool.landed.wait_timeout(held, limit);
+    woken.unwrap_or_else(PoisonError::into_inner).0
+}
+
+/// A call of the program's own failed with this errno: gives up all that the pool has, if that may
+/// help. True if the call is worth a second try.
+pub fn make_room(shim: &Shim, errno: i32) -> bool {
+    let short = matches!(
+        errno,
+        libc::ENOMEM | libc::EAGAIN | libc::ENOSPC | libc::EMFILE | libc::ENFILE
+    );
+    if !short || !enabled(shim) {
+        return false;
+    }
+    let pool = &shim.state().pool;
+    let held = pool.with(shim, |book| {
+        let held = book.holds_any();
+        if held {
+            book.hold(Instant::now());
+        }
+        held
+    });
+    if held {
+        evict(shim, Scope::All);
+        one(&pool.counts.rescued);
+    }
+    held
+}
+
+/// Destroys one that was taken off the shelf.
+pub fn destroy(_shim: &Shim, item: Ready) {
+    if let Some(real) = real::ibv_destroy_qp() {
+        // SAFETY: a ready one belongs to the pool, and nobody else knows it. A device that is gone
+        // is no error of this call; after another one the queue pair is left to the kernel.
+        unsafe { real(item.qp()) };
+    }
+}

@@ -1,0 +1,106 @@
+//! The pool: queue pairs that were never used lie ready for the next `ibv_create_qp` of the same kind.
+//!
+//! The keeper makes them (`fill`), a creation takes one (`create`), and they go before an object goes
+//! that they stand on (`evict`). What is kept and how many is decided in `cmshim_core::pool`.
+
+pub mod counts;
+pub mod create;
+pub mod events;
+pub mod evict;
+pub mod fill;
+pub mod objects;
+
+use crate::abi::verbs::{IbvQp, IbvQpCap};
+use crate::boundary::shim::Shim;
+use crate::keeper;
+use crate::lock::lock;
+use cmshim_core::pool::{Book, Caps};
+use counts::Counts;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Condvar, Mutex};
+use std::time::Instant;
+
+/// The pool of one process. The book's lock is never held during a real call, nor while another lock
+/// is taken.
+#[derive(Default)]
+pub struct Pool {
+    book: Mutex<Option<Book<Ready>>>,
+    /// Rung when something that was being made or destroyed is done.
+    landed: Condvar,
+    /// The process is exiting: nothing is made any more.
+    closed: AtomicBool,
+    pub counts: Counts,
+}
+
+/// A queue pair that lies ready. It belongs to the pool: nobody else knows its address.
+#[derive(Debug, PartialEq, Eq)]
+pub struct Ready {
+    /// Address of an ibv_qp in state RESET.
+    qp: usize,
+    /// What its creation gave.
+    caps: Caps,
+}
+
+impl Ready {
+    fn qp(&self) -> *mut IbvQp {
+        self.qp as *mut IbvQp
+    }
+}
+
+/// Is there a pool in this process?
+pub fn enabled(shim: &Shim) -> bool {
+    shim.config.pool.enable && shim.config.threads
+}
+
+impl Pool {
+    /// Works with the book, which is set up on first use.
+    fn with<T>(&self, shim: &Shim, work: impl FnOnce(&mut Book<Ready>) -> T) -> T {
+        let mut book = lock(&self.book);
+        work(book.get_or_insert_with(|| Book::new(shim.config.pool.settings())))
+    }
+
+    /// Says that something was made or destroyed.
+    fn tell_landed(&self) {
+        self.landed.notify_all();
+    }
+}
+
+/// There is work for the keeper, now.
+fn ring(shim: &'static Shim) {
+    shim.state().watch.pool_at(Instant::now());
+    keeper::ensure(shim);
+}
+
+/// The process exits: nothing is made any more, and what is being made is waited for, so that no
+/// library is taken down under the keeper.
+pub extern "C" fn at_exit() {
+    use crate::boundary::{guard, shim};
+    if let Some(shim) = shim::existing().filter(|s| s.on() && enabled(s)) {
+        guard::run(|| {
+            let pool = &shim.state().pool;
+            pool.closed.store(true, Ordering::Release);
+            evict::wait_for_all(shim);
+            pool.counts.tell();
+        });
+    }
+}
+
+fn caps(cap: &IbvQpCap) -> Caps {
+    Caps {
+        send_wr: cap.max_send_wr,
+        recv_wr: cap.max_recv_wr,
+        send_sge: cap.max_send_sge,
+        recv_sge: cap.max_recv_sge,
+        inline_data: cap.max_inline_data,
+    }
+}
+
+fn abi_caps(caps: &Caps) -> IbvQpCap {
+    IbvQpCap {
+        max_send_wr: caps.send_wr,
+        max_recv_wr: caps.recv_wr,
+        max_send_sge: caps.send_sge,
+        max_recv_sge: caps.recv_sge,
+        max_inline_data: caps.inline_data,
+    }
+}

@@ -1,0 +1,66 @@
+//! The objects that queue pairs stand on. Only those that came through us are used: what was created
+//! past us may be destroyed past us, and a ready queue pair would make that fail.
+
+use super::{enabled, events, evict};
+use crate::abi::verbs::{IbvContext, IbvCq, IbvPd, IbvSrq};
+use crate::boundary::shim::Shim;
+use cmshim_core::pool::Scope;
+
+/// A device was opened.
+pub fn opened(shim: &Shim, context: *const IbvContext) {
+    if enabled(shim) && !context.is_null() {
+        let pool = &shim.state().pool;
+        pool.with(shim, |book| book.opened(context as usize));
+    }
+}
+
+/// A protection domain was created, or could not be destroyed.
+///
+/// # Safety
+/// `pd` is null or valid.
+pub unsafe fn pd_made(shim: &Shim, pd: *const IbvPd) {
+    // SAFETY: as promised by the caller.
+    if let Some(domain) = unsafe { pd.as_ref() }.filter(|_| enabled(shim)) {
+        let context = domain.context as usize;
+        let pool = &shim.state().pool;
+        pool.with(shim, |book| book.pd(pd as usize, context));
+    }
+}
+
+/// A completion queue was created, or could not be destroyed.
+pub fn cq_made(shim: &Shim, cq: *const IbvCq) {
+    if enabled(shim) && !cq.is_null() {
+        let pool = &shim.state().pool;
+        pool.with(shim, |book| book.cq(cq as usize));
+    }
+}
+
+/// A shared receive queue was created, or could not be destroyed.
+pub fn srq_made(shim: &Shim, srq: *const IbvSrq) {
+    if enabled(shim) && !srq.is_null() {
+        let pool = &shim.state().pool;
+        pool.with(shim, |book| book.srq(srq as usize));
+    }
+}
+
+/// An object is about to be destroyed: no ready one stands on it when this returns.
+pub fn leaves(shim: &Shim, scope: Scope) {
+    if enabled(shim) {
+        evict::evict(shim, scope);
+    }
+}
+
+/// A device is about to be closed.
+pub fn closes(shim: &Shim, context: *const IbvContext) {
+    if enabled(shim) {
+        events::device_gone(shim, context);
+    }
+}
+
+/// A device was closed.
+pub fn closed(shim: &Shim, context: *const IbvContext) {
+    if enabled(shim) {
+        let pool = &shim.state().pool;
+        pool.with(shim, |book| book.closed(context as usize));
+    }
+}
