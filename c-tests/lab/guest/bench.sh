@@ -2,7 +2,7 @@
 # The benchmark, inside the guest: bare and preloaded in turn, medians over the rounds. Sourced with guest/lib.sh.
 # Only the ratios say something: an emulated guest is slow, and a round is compared with its neighbour.
 
-rounds=${BENCH_ROUNDS:-5} cycles=${BENCH_CYCLES:-100} starts=${BENCH_STARTS:-200} port=7800
+rounds=${BENCH_ROUNDS:-5} connects=${BENCH_CONNECTS:-256} cycles=${BENCH_CYCLES:-100} starts=${BENCH_STARTS:-200} port=7800
 
 churn() { # SERVER CLIENT   (each bare or preloaded)
     local server
@@ -41,9 +41,38 @@ report() { # NAME
         'BEGIN { printf "%-34s %10.0f us %10.0f us   ratio %.3f\n", name, bare, preloaded, preloaded / bare }'
 }
 
+# Connect requests to a server's event thread; one round of each in turn. What the columns mean: bench/events.c.
+events() { # bare|preloaded burst|single CONNECTS
+    port=$((port + 1))
+    "$1" "$BIN/bench/events" "$2" "$LAB_ADDR" "$port" "$3" >>"$LAB_TMP/events.$2.$1" || fail "bench/events $2 does not run $1"
+}
+
+events_of() { # burst|single CONNECTS
+    local i column name
+    for ((i = 1; i <= rounds; i++)); do
+        events bare "$@"
+        events preloaded "$@"
+    done
+    column=0
+    for name in "wall us" "context switches per connect" "request after us, p50" "request after us, p99" \
+        "system calls per connect" "calls to take events, per event"; do
+        column=$((column + 1))
+        awk -v name="$1: $name" -v bare="$(column_median "$1.bare" $column)" -v preloaded="$(column_median "$1.preloaded" $column)" \
+            'BEGIN { printf "%-46s %10.2f %10.2f   ratio %.3f\n", name, bare, preloaded, bare ? preloaded / bare : 0 }'
+    done
+}
+
+column_median() { # WHICH COLUMN
+    awk -v column="$2" '{ print $column }' "$LAB_TMP/events.$1" | sort -n | awk '{ v[NR] = $1 } END { print v[int((NR + 1) / 2)] }'
+}
+
 echo "median of $rounds rounds; churn: $cycles connections a round, start-up: $starts starts a round"
 printf '%-34s %13s %13s\n' '' bare preloaded
 rounds_of churn_both_sides "churn bare bare" "churn preloaded preloaded"
 rounds_of churn_client_only "churn bare bare" "churn bare preloaded"
 rounds_of start-up_of_true "startup bare true" "startup preloaded true"
 rounds_of start-up_of_rping "startup bare rping -?" "startup preloaded rping -?"
+echo "a server's event thread (a non-blocking channel in an epoll loop), $connects connects at once, then one after another"
+printf '%-46s %10s %10s\n' '' bare preloaded
+events_of burst "$connects"
+events_of single $((connects / 4))

@@ -84,7 +84,7 @@ guest_env() { # TOPOLOGY DIR SIDE
     printf 'export LAB_LIB=%q CMSHIM_LIB=%q CMSHIM=%q BIN=%q\n' "$LAB_DIR/guest/lib.sh" "$CMSHIM_LIB" "$CMSHIM" "$BIN"
     printf 'export PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin HOME=/root LC_ALL=C.UTF-8\n'
     local name
-    for name in DEMO_PORT BENCH_ROUNDS BENCH_CYCLES BENCH_STARTS; do
+    for name in DEMO_PORT BENCH_ROUNDS BENCH_CYCLES BENCH_STARTS BENCH_CONNECTS; do
         [ -n "${!name:-}" ] && printf 'export %s=%q\n' "$name" "${!name}"
     done
     return 0

@@ -1,0 +1,44 @@
+# shellcheck shell=bash
+# Like pair.sh, with the preloaded run once in every mode of event batching. Sourced after it.
+# `modes NAME [KEY=VALUE…]` plays the scene bare and in each of $MODES, two at a time, and compares each with bare.
+# The outputs of a mode are those of the scene NAME-MODE, so that line, shown, no_lines and at_most work for it.
+
+MODES=${MODES:-auto inline thread off}
+
+play_bare() { # NAME
+    (scene=$1 play bare)
+}
+
+play_mode() { # NAME MODE number [KEY=VALUE…]
+    local name=$1 mode=$2
+    (
+        port=$((port + $3))
+        shift 3
+        eval "scene_$name-$mode() { scene_$name; }"
+        scene=$name-$mode settings=(CMSHIM_EVENTS_MODE="$mode" "$@")
+        play shim
+    )
+}
+
+modes() { # NAME [KEY=VALUE of the shim…]
+    local name=$1 mode number=0 running=1 bare
+    shift
+    scene=$name
+    play_bare "$name" &
+    for mode in $MODES; do
+        [ "$running" -lt 2 ] || { wait -n; running=$((running - 1)); }
+        number=$((number + 1))
+        play_mode "$name" "$mode" "$number" "$@" &
+        running=$((running + 1))
+    done
+    wait
+    for bare in "$LAB_TMP/$name".bare.*.out; do
+        for mode in $MODES; do
+            scene=$name-$mode
+            diff -u "$bare" "$LAB_TMP/$name-$mode.shim.${bare##*.bare.}" || fault "output differs from bare: $(basename "$bare")"
+        done
+    done
+    scene=$name
+    port=$((port + number + 1))
+    echo "played $name"
+}

@@ -1,0 +1,25 @@
+#!/bin/bash
+# Programs that wait for events in every way behave the same bare and preloaded, in every mode of event batching.
+# limit: 300
+# lane: events
+FIRST_PORT=19000
+# shellcheck source=../../../include/pair.sh
+. "$(dirname "$0")/../../../include/pair.sh"
+# shellcheck source=../../../include/modes.sh
+. "$(dirname "$0")/../../../include/modes.sh"
+
+alike() { # NAME parts…
+    eval "scene_$1() { run program $(printf '%q ' "$BIN/events/$1" "${@:2}"); }"
+    modes "$1"
+    shown program 'exit status 0'
+}
+
+for t in "wait poll select epoll edge" "wait_libevent level edge" edges truth "flags fcntl ioctl dup" copies \
+    "order block nonblock" "migrate queued queued-nonblock requests requests-nonblock unacked unacked-nonblock sync sync-nonblock" \
+    "listener 0 3 0-nonblock 3-nonblock 20-nonblock" "threads block poll" "cancelled wait poll epoll queue" "alarms restart norestart" \
+    "closing wait poll epoll unread" "multicast block nonblock" "datagram block nonblock" endpoints null_channel \
+    "forked block nonblock" reuse writes raw; do
+    # shellcheck disable=SC2086 # a name and its parts
+    alike $t
+done
+finish
