@@ -4,14 +4,15 @@
 #define CROWD_TEST_H
 #include "events.h"
 
-enum { KINDS = 16 };
+enum { KINDS = 16, CROWD_MAX = 32 };
 
 struct crowd {
     struct rdma_event_channel *ch;
     struct rdma_cm_id *listener;
     struct rdma_conn_param param;
     struct ibv_cq *cq; /* one for all: what is tested is not queue pairs */
-    int clients, gone, wrong, seen[KINDS];
+    struct rdma_cm_id *ids[CROWD_MAX]; /* the clients */
+    int clients, up, gone, wrong, seen[KINDS];
 };
 
 struct crowd_peer {
@@ -36,7 +37,8 @@ HELPER struct crowd crowd_start(int clients)
     struct crowd c = {.ch = new_channel(1), .clients = clients,
         .param = {.responder_resources = 1, .initiator_depth = 1, .retry_count = 7, .rnr_retry_count = 7}};
     c.listener = cm_listen(c.ch, clients + 8);
-    for (int i = 0; i < clients; i++) resolving(c.ch, (long)crowd_peer(client_way));
+    MUST(clients <= CROWD_MAX);
+    for (int i = 0; i < clients; i++) c.ids[i] = resolving(c.ch, (long)crowd_peer(client_way));
     return c;
 }
 
@@ -63,8 +65,10 @@ HELPER void crowd_step(struct crowd *c, struct rdma_cm_id *id, enum rdma_cm_even
     } else if (type == RDMA_CM_EVENT_ROUTE_RESOLVED) {
         crowd_qp(c, id);
         MUST(!rdma_connect(id, &c->param));
-    } else if (type == RDMA_CM_EVENT_ESTABLISHED && !server) {
-        MUST(!rdma_disconnect(id));
+    } else if (type == RDMA_CM_EVENT_ESTABLISHED) {
+        c->up++;
+        /* Not sooner: a disconnect may overtake what tells the server that its connection stands. */
+        for (int i = 0; c->up == 2 * c->clients && i < c->clients; i++) MUST(!rdma_disconnect(c->ids[i]));
     } else if (type == RDMA_CM_EVENT_DISCONNECTED) {
         if (server) rdma_disconnect(id);
         free(peer);
