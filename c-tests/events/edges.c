@@ -39,6 +39,7 @@ static void edge(void)
     look("three queued");
     look("once more");
     took();
+    look("one taken, two left");
     queue(1);
     look("another queued");
     took();

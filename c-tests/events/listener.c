@@ -3,6 +3,7 @@
 #include "events.h"
 
 enum { CLIENTS = 50 };
+static int part_number, files;
 
 static void count(struct rdma_event_channel *ch)
 {
@@ -31,7 +32,6 @@ static void part(const char *name)
         struct ibv_qp_init_attr attr = {.send_cq = cq, .recv_cq = cq, .cap = {1, 1, 1, 1, 0}, .qp_type = IBV_QPT_RC};
         MUST(!rdma_create_qp(ids[i], NULL, &attr));
     }
-    int files = open_files();
     for (int i = 0; i < CLIENTS; i++) MUST(!rdma_connect(ids[i], &p));
     await_requests();
     for (int i = 0; i < taken; i++) {
@@ -44,11 +44,12 @@ static void part(const char *name)
     say("readable %d", readable(sc->fd));
     for (int i = 0; i < taken; i++) MUST(!rdma_reject(requests[i], NULL, 0) && !rdma_destroy_id(requests[i]));
     count(cc);
-    say("more files open: %d", open_files() - files);
     for (int i = 0; i < CLIENTS; i++) cm_drop_id(ids[i]);
     ibv_destroy_cq(cq);
     rdma_destroy_event_channel(cc);
     rdma_destroy_event_channel(sc);
+    say("more files open than after the part before: %d", part_number++ > 2 ? open_files() - files : 0); /* some open late */
+    files = open_files();
 }
 
 int main(int argc, char **argv)

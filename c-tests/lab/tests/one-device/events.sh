@@ -1,6 +1,6 @@
 #!/bin/bash
 # Programs that wait for events in every way behave the same bare and preloaded, in every mode of event batching.
-# limit: 300
+# limit: 500
 # lane: events
 FIRST_PORT=19000
 # shellcheck source=../../../include/pair.sh
@@ -18,7 +18,7 @@ for t in "wait poll select epoll edge" "wait_libevent level edge" edges truth "f
     "order block nonblock" "migrate queued queued-nonblock requests requests-nonblock unacked unacked-nonblock sync sync-nonblock" \
     "listener 0 3 0-nonblock 3-nonblock 20-nonblock" "threads block poll" "cancelled wait poll epoll queue" "alarms restart norestart" \
     "closing wait poll epoll unread" "multicast block nonblock" "datagram block nonblock" endpoints null_channel \
-    "forked block nonblock" reuse writes raw; do
+    "forked block nonblock" reuse writes raw "races block nonblock"; do
     # shellcheck disable=SC2086 # a name and its parts
     alike $t
 done
