@@ -202,6 +202,58 @@ fn read_all(s: &Snapshot) {
     }
 }
 
+/// The same damage in each run: single bits, bytes, words and copied pieces, most of them in the header.
+#[test]
+fn a_fixed_set_of_damaged_files_is_survived() {
+    let whole = bytes(&file());
+    let mut state = 1u64;
+    let mut next = |below: usize| {
+        state = state
+            .wrapping_mul(6_364_136_223_846_793_005)
+            .wrapping_add(1_442_695_040_888_963_407);
+        (state >> 33) as usize % below
+    };
+    let (mut read, mut refused) = (0, 0);
+    for round in 0..600 {
+        let mut file = whole.clone();
+        for _ in 0..=next(4) {
+            let end = if next(3) == 0 {
+                file.len()
+            } else {
+                layout::HEADER_WORDS * 8
+            };
+            let at = next(end - 8);
+            match next(4) {
+                0 => file[at] ^= 1 << next(8),
+                1 => file[at] = next(256) as u8,
+                2 => {
+                    let wild = [0, u64::MAX, 1 << 63, (WORDS * 8) as u64, 1 << 32][next(5)];
+                    let at = at / 8 * 8;
+                    file[at..at + 8].copy_from_slice(&wild.to_ne_bytes());
+                }
+                _ => file.copy_within(at..at + 8, next(end - 8)),
+            }
+        }
+        if round % 10 == 0 {
+            file.truncate(next(file.len()));
+        }
+        match Snapshot::parse(&file) {
+            Ok(s) => {
+                read += 1;
+                read_all(&s);
+            }
+            Err(why) => {
+                refused += 1;
+                assert!(!why.to_string().is_empty());
+            }
+        }
+    }
+    assert!(
+        read > 50 && refused > 50,
+        "{read} read, {refused} refused: the damage is too small or too large"
+    );
+}
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(300))]
 

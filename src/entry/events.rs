@@ -28,10 +28,6 @@ pub unsafe extern "C-unwind" fn rdma_get_cm_event(
         call.done();
         return rc;
     }
-    if rc == 0 && call.counted() {
-        // SAFETY: success filled `event` with a pointer to a whole event.
-        unsafe { stats::handed_over(event.as_ref().map_or(std::ptr::null(), |e| *e)) };
-    }
     // SAFETY: on success the real call filled `event`, and used the channel.
     call.after(rc, |shim, ended| unsafe {
         let fd = channel.as_ref().map_or(-1, |channel| channel.fd);
@@ -40,6 +36,11 @@ pub unsafe extern "C-unwind" fn rdma_get_cm_event(
         }
         events::handed_over(shim, ended, event, fd)
     });
+    if rc == 0 && call.counted() {
+        // Last, so that the time is the one at which the program has it.
+        // SAFETY: success filled `event` with a pointer to a whole event.
+        unsafe { stats::handed_over(event.as_ref().map_or(std::ptr::null(), |e| *e)) };
+    }
     rc
 }
 

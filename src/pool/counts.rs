@@ -1,6 +1,7 @@
 //! What the pool did, counted.
 
 use crate::boundary::shim::Shim;
+use crate::stats::{self, Bypass, Counter};
 use cmshim_core::pool::Miss;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
@@ -39,10 +40,10 @@ impl Times {
 
 #[derive(Default)]
 pub struct Counts {
-    pub hits: AtomicU64,
+    hits: AtomicU64,
     misses: [AtomicU64; Miss::ALL.len()],
     /// Made by the keeper.
-    pub made: AtomicU64,
+    made: AtomicU64,
     /// That the keeper tried and could not make.
     pub not_made: AtomicU64,
     /// Destroyed because what they stood on went away, or memory ran out.
@@ -53,7 +54,7 @@ pub struct Counts {
     pub rescued: AtomicU64,
     /// Asynchronous events of ready ones, acknowledged and dropped.
     pub events_dropped: AtomicU64,
-    pub hit_times: Times,
+    hit_times: Times,
     pub miss_times: Times,
     /// The program's own destructions.
     pub destroy_times: Times,
@@ -62,6 +63,35 @@ pub struct Counts {
 impl Counts {
     pub fn miss(&self, why: Miss) {
         one(&self.misses[why as usize]);
+        stats::pool_miss(match why {
+            Miss::First | Miss::Empty => None,
+            Miss::Device => Some(Bypass::PoolDevice),
+            Miss::Type | Miss::Unknown | Miss::Changed | Miss::Extended => {
+                Some(Bypass::PoolAttributes)
+            }
+        });
+    }
+
+    /// One that lay ready was given to the program.
+    pub fn hit(&self, qp_num: u32, took: Duration) {
+        one(&self.hits);
+        self.hit_times.add(took);
+        stats::pool_hit(qp_num);
+        stats::take(Counter::PoolIdle, 1);
+    }
+
+    /// One lies ready.
+    pub fn made(&self) {
+        one(&self.made);
+        stats::add(Counter::PoolFilled, 1);
+        stats::add(Counter::PoolIdle, 1);
+    }
+
+    /// One that lay ready was destroyed, and counted in `which`.
+    pub fn destroyed(&self, which: &AtomicU64) {
+        one(which);
+        stats::add(Counter::PoolEvicted, 1);
+        stats::take(Counter::PoolIdle, 1);
     }
 
     /// One line at debug level, if there was anything.

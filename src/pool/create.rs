@@ -1,6 +1,5 @@
 //! A creation: served from the pool, or noted so that the next ones can be.
 
-use super::counts::one;
 use super::{abi_caps, caps, enabled, evict, ring};
 use crate::abi::verbs::{IbvPd, IbvQp, IbvQpInitAttr};
 use crate::boundary::shim::Shim;
@@ -63,8 +62,9 @@ pub unsafe fn begins(shim: &'static Shim, pd: *const IbvPd, attr: *mut IbvQpInit
             if work {
                 ring(shim);
             }
-            one(&pool.counts.hits);
-            pool.counts.hit_times.add(since.elapsed());
+            // SAFETY: as above.
+            let number = unsafe { (*asked.served).qp_num };
+            pool.counts.hit(number, since.elapsed());
         }
         Taken::Miss(why) => {
             pool.counts.miss(why);

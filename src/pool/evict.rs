@@ -19,7 +19,7 @@ pub fn evict(shim: &Shim, scope: Scope) {
     let evicted = pool.with(shim, |book| book.evict(scope));
     for item in evicted.items {
         destroy(shim, item);
-        one(&pool.counts.evicted);
+        pool.counts.destroyed(&pool.counts.evicted);
     }
     pool.with(shim, |book| book.end(evicted.flight));
     pool.tell_landed();

@@ -33,7 +33,7 @@ pub fn work(shim: &'static Shim) -> Option<Instant> {
             Job::Wait(until) => return until,
             Job::Drop { flight, item } => {
                 evict::destroy(shim, item);
-                one(&pool.counts.given_back);
+                pool.counts.destroyed(&pool.counts.given_back);
                 pool.with(shim, |book| book.end(flight));
             }
             Job::Make {
@@ -56,10 +56,10 @@ fn make(shim: &'static Shim, flight: u64, key: &Key, measure: bool) {
     };
     match made {
         Ok(item) => {
-            one(&pool.counts.made);
+            pool.counts.made();
             if let Some(item) = pool.with(shim, |book| book.arrived(flight, item)) {
                 evict::destroy(shim, item);
-                one(&pool.counts.evicted);
+                pool.counts.destroyed(&pool.counts.evicted);
                 pool.with(shim, |book| book.end(flight));
             }
         }

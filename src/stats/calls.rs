@@ -1,9 +1,10 @@
 //! What a call through an entry leaves: counts, the start or end of a phase, a record.
 
+use super::count::{bump, measure};
 use super::own::{self, Own, Words};
 use super::recorder::{self, Mark};
 use super::starts::Step;
-use super::{bump, clock, measure, peer, Counter, Entry, Phase};
+use super::{clock, peer, probes, Counter, Entry, Phase};
 use crate::abi::cm::RdmaCmId;
 use cmshim_core::stats::layout::{COUNTERS, ENTRIES};
 use cmshim_core::stats::{Record, What, RUNNING};
@@ -56,6 +57,10 @@ impl Began {
     /// # Safety
     /// `id` is null or the program's id, valid during this call.
     pub unsafe fn now(entry: Entry, outermost: bool, id: *const RdmaCmId) -> Began {
+        if entry == Entry::rdma_connect {
+            // SAFETY: as promised by the caller.
+            probes::connect(id as usize, &unsafe { peer::of(id) });
+        }
         let Some((own, words)) = own::get().and_then(|own| Some((own, own.words()?))) else {
             return Began::uncounted(entry);
         };
@@ -145,10 +150,7 @@ impl Began {
     /// Into the recorder: how it ended, or all of it if it failed and was not there yet.
     fn keep(&self, words: &Words, status: i32, took: u64) {
         if self.mark != Mark::NONE {
-            recorder::change(words, self.mark, |record| {
-                record.status = status;
-                record.extra = took;
-            });
+            recorder::end(words, self.mark, status, took);
         } else if status != 0 {
             let now = match self.at_ns {
                 0 => clock::now_ns(),
@@ -220,7 +222,7 @@ pub(super) fn begin_step(own: &Own, words: &Words, name: usize, step: Step, now_
     }
 }
 
-/// Something ends: its time counts. False if its start is not known.
+/// Something ends: its time counts. `None` if its start is not known.
 pub(super) fn finish(
     own: &Own,
     words: &Words,
@@ -228,10 +230,8 @@ pub(super) fn finish(
     step: Step,
     phase: Phase,
     now_ns: u64,
-) -> bool {
-    let took = own.starts.end(name, step, now_ns);
-    if let Some(ns) = took {
-        measure(words, phase, ns);
-    }
-    took.is_some()
+) -> Option<u64> {
+    let took = own.starts.end(name, step, now_ns)?;
+    measure(words, phase, took);
+    Some(took)
 }

@@ -1,9 +1,10 @@
 //! What an event leaves: counts, the end of a phase, a record.
 
 use super::calls::{begin_step, finish};
+use super::count::bump;
 use super::own::{self, Own, Words};
 use super::starts::Step;
-use super::{bump, clock, peer, recorder, Counter, Phase};
+use super::{clock, peer, probes, recorder, Counter, Phase};
 use crate::abi::cm::RdmaCmEvent;
 use cmshim_core::codes::event as ev;
 use cmshim_core::stats::layout::{COUNTERS, EVENTS};
@@ -14,11 +15,18 @@ use cmshim_core::stats::{Record, What, EVENT_KINDS};
 /// # Safety
 /// `event` is null or an event that librdmacm just handed over, so its id is alive.
 pub unsafe fn handed_over(event: *const RdmaCmEvent) {
-    let Some((own, words)) = own::get().and_then(|own| Some((own, own.words()?))) else {
-        return;
-    };
     // SAFETY: as promised by the caller.
     let Some(e) = (unsafe { event.as_ref() }) else {
+        return;
+    };
+    probes::hand_over(e.id as usize, e.event, e.status);
+    if matches!(e.event, ev::REJECTED | ev::UNREACHABLE | ev::CONNECT_ERROR) {
+        probes::rejected(e.id as usize, e.event, e.status);
+    }
+    let Some((own, words)) = own::get().and_then(|own| Some((own, own.words()?))) else {
+        if e.event == ev::ESTABLISHED {
+            probes::established(e.id as usize, 0);
+        }
         return;
     };
     let now = clock::now_ns();
@@ -70,8 +78,9 @@ fn steps(own: &Own, words: &Words, e: &RdmaCmEvent, now: u64) {
         }
         ev::CONNECT_REQUEST => begin_step(own, words, id, Step::Request, now),
         ev::ESTABLISHED if e.status == 0 => {
-            let _ =
-                end(Step::Connect, Phase::Connect) || end(Step::Accept, Phase::AcceptToEstablished);
+            let took = end(Step::Connect, Phase::Connect)
+                .or_else(|| end(Step::Accept, Phase::AcceptToEstablished));
+            probes::established(id, took.unwrap_or(0));
         }
         ev::DISCONNECTED => {
             end(Step::Disconnect, Phase::Disconnect);

@@ -80,16 +80,21 @@ pub fn get_or_make() -> Result<&'static Own, i32> {
             0,
         );
         if made == libc::MAP_FAILED {
-            return Err(crate::boundary::guard::errno());
+            return Err(last_errno());
         }
         if libc::madvise(made, size, libc::MADV_WIPEONFORK) != 0 {
-            let errno = crate::boundary::guard::errno();
+            let errno = last_errno();
             libc::munmap(made, size);
             return Err(errno);
         }
         made
     };
     Ok(publish(made))
+}
+
+fn last_errno() -> i32 {
+    let error = std::io::Error::last_os_error();
+    error.raw_os_error().unwrap_or(0)
 }
 
 /// Makes the mapping known, or takes the one that another thread made meanwhile.

@@ -8,17 +8,21 @@ use crate::sys;
 use cmshim_core::codes::errno;
 use cmshim_core::stats::{places, Header};
 use std::path::Path;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 /// Begins to count, unless that is off, or was tried before.
 #[cold]
 pub fn begin(shim: &'static Shim) {
-    if own::get().is_some_and(Own::off) {
+    /// Not even memory of our own: an old kernel, without MADV_WIPEONFORK (before 4.14).
+    static HOPELESS: AtomicBool = AtomicBool::new(false);
+    if own::get().is_some_and(Own::off) || HOPELESS.load(Ordering::Relaxed) {
         return;
     }
     guard::run(|| match own::get_or_make() {
         Err(number) => {
-            // Nothing can be remembered then, so it may be told again: never seen, and harmless.
-            log::warn!("statistics are off in this process: {}", reason(number));
+            if !HOPELESS.swap(true, Ordering::Relaxed) {
+                log::warn!("statistics are off in this process: {}", reason(number));
+            }
         }
         Ok(own) if !shim.config.stats.enable => {
             own.turn_off();

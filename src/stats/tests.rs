@@ -1,9 +1,10 @@
 //! Files, records and reasons as a reader finds them.
 
+use super::count::measure;
 use super::own::Words;
 use super::place::Place;
 use super::recorder::Mark;
-use super::{file, measure, reasons, recorder, Entry, Phase};
+use super::{file, reasons, recorder, Entry, Phase};
 use crate::symbols::SYMBOLS;
 use cmshim_core::config::Readers;
 use cmshim_core::model::{Stage, Who};
@@ -180,7 +181,7 @@ fn racing_writers_leave_only_whole_records() {
                 for n in 0..20_000 {
                     let id = thread << 32 | n;
                     let mark = recorder::write(words, record(id));
-                    recorder::change(words, mark, |r| r.status = 0);
+                    recorder::end(words, mark, 0, 0);
                 }
             });
         }

@@ -4,7 +4,7 @@
 
 rounds=${BENCH_ROUNDS:-5} connects=${BENCH_CONNECTS:-256} cycles=${BENCH_CYCLES:-100} starts=${BENCH_STARTS:-200} port=7800
 
-churn() { # SERVER CLIENT   (each bare or preloaded)
+churn() { # SERVER CLIENT   (each bare, preloaded or uncounted)
     local server
     port=$((port + 1))
     start "$1" "$BIN/bench/churn" server "$LAB_ADDR" "$port" "$cycles" >/dev/null
@@ -66,10 +66,21 @@ column_median() { # WHICH COLUMN
     awk -v column="$2" '{ print $column }' "$LAB_TMP/events.$1" | sort -n | awk '{ v[NR] = $1 } END { print v[int((NR + 1) / 2)] }'
 }
 
+# How far two rounds of the same kind are apart: a smaller difference between the kinds is none.
+spread() { # NAME
+    local kind
+    for kind in bare preloaded; do
+        sort -n "$LAB_TMP/$1.$kind" | awk -v name="${1//_/ }, ${kind/bare/off}" -v m="$(median "$LAB_TMP/$1.$kind")" \
+            '{ v[NR] = $1 } END { sub("preloaded", "on", name); printf "    %s: from %.0f to %.0f us, %.1f %% of the median\n", name, v[1], v[NR], 100 * (v[NR] - v[1]) / m }'
+    done
+}
+
 echo "median of $rounds rounds; churn: $cycles connections a round, start-up: $starts starts a round"
 printf '%-34s %13s %13s\n' '' bare preloaded
 rounds_of churn_both_sides "churn bare bare" "churn preloaded preloaded"
 rounds_of churn_client_only "churn bare bare" "churn bare preloaded"
+rounds_of churn_statistics_off_and_on "churn uncounted uncounted" "churn preloaded preloaded"
+spread churn_statistics_off_and_on
 rounds_of start-up_of_true "startup bare true" "startup preloaded true"
 rounds_of start-up_of_rping "startup bare rping -?" "startup preloaded rping -?"
 echo "a server's event thread (a non-blocking channel in an epoll loop), $connects connects at once, then one after another"

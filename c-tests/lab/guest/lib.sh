@@ -3,7 +3,8 @@
 #
 #   bare CMD...             run CMD without the library
 #   preloaded CMD...        run CMD with the library preloaded
-#   start bare|preloaded CMD...   the same in the background; $! is the program itself
+#   uncounted CMD...        preloaded, with statistics off
+#   start bare|preloaded|uncounted CMD...   the same in the background; $! is the program itself
 #   finish PID [SECONDS]    wait for a background program and give its exit status (124: still running)
 #   wait_listen PORT [SECONDS]    wait until somebody listens on this RDMA CM port; fails the test otherwise
 #   nap SECONDS             sleep that costs no program start
@@ -57,6 +58,9 @@ bare() { "$@"; }
 
 preloaded() { LD_PRELOAD=$CMSHIM_LIB "$@"; }
 
+# Preloaded, with statistics off.
+uncounted() { CMSHIM_STATS_ENABLE=false LD_PRELOAD=$CMSHIM_LIB "$@"; }
+
 # sleep, without starting a program: nothing ever comes out of that pipe
 nap() { read -rt "$1" <> <(:); }
 
@@ -66,7 +70,8 @@ start() {
     case $how in
         bare) "$@" & ;;
         preloaded) LD_PRELOAD=$CMSHIM_LIB "$@" & ;;
-        *) fail "start: '$how' is neither bare nor preloaded" ;;
+        uncounted) CMSHIM_STATS_ENABLE=false LD_PRELOAD=$CMSHIM_LIB "$@" & ;;
+        *) fail "start: '$how' is neither bare, preloaded nor uncounted" ;;
     esac
 }
 

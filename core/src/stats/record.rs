@@ -54,12 +54,27 @@ const EVENT: u8 = 2;
 
 impl Record {
     /// The words, sealed.
+    #[inline]
     pub fn encode(&self) -> [u64; WORDS] {
         let mut words = self.bare();
         words[0] = check::sealed(self.number, &words[1..]);
         words
     }
 
+    /// Puts the end of a call into the words of its record: how it ended, and how long it took. False if the words
+    /// are another record's by now.
+    #[inline]
+    pub fn end(words: &mut [u64; WORDS], number: u64, status: i32, took_ns: u64) -> bool {
+        if check::number(words[0]) != number {
+            return false;
+        }
+        words[3] = words[3] & 0xffff_ffff | u64::from(status as u32) << 32;
+        words[7] = took_ns;
+        words[0] = check::sealed(number, &words[1..]);
+        true
+    }
+
+    #[inline]
     fn bare(&self) -> [u64; WORDS] {
         let (kind, code) = match self.what {
             What::Call(entry) => (CALL, entry as u16),
@@ -180,6 +195,20 @@ mod tests {
         assert_eq!(Record::decode(&event.encode()), Some(event));
         assert_eq!(event.peer.address(), "[fe80::1]:1".parse().ok());
         assert_eq!(Peer::default().address(), None);
+    }
+
+    #[test]
+    fn a_call_ends_in_its_own_record_only() {
+        let mut words = example().encode();
+        assert!(!Record::end(&mut words, 8, 111, 1));
+        assert_eq!(Record::decode(&words), Some(example()));
+        assert!(Record::end(&mut words, 7, -5, 99));
+        let ended = Record {
+            status: -5,
+            extra: 99,
+            ..example()
+        };
+        assert_eq!(Record::decode(&words), Some(ended));
     }
 
     #[test]

@@ -1,0 +1,48 @@
+#!/bin/bash
+# The scripts of tools/bpftrace: the library's probes and the kernel's tracepoints, counted by bpftrace, agree with the program.
+# limit: 240
+# shellcheck source=../../guest/lib.sh
+. "$LAB_LIB"
+need bpftrace
+export LAB_PORT=18820
+scripts=$LAB_DIR/../../tools/bpftrace
+mountpoint -q /sys/kernel/tracing || mount -t tracefs tracefs /sys/kernel/tracing || skip "no tracefs"
+mountpoint -q /sys/kernel/debug || mount -t debugfs debugfs /sys/kernel/debug || skip "no debugfs"
+modprobe rdma_cm
+
+traced() { # NAME ARGS...   the script runs around one program with 5 connections and one that is refused
+    local name=$1 tracer i
+    shift
+    bpftrace "$scripts/$name.bt" "$@" >"$LAB_TMP/$name" 2>"$LAB_TMP/$name.err" &
+    tracer=$!
+    for ((i = 0; i < 900; i++)); do
+        # BEGIN runs when all probes are attached.
+        [ -s "$LAB_TMP/$name" ] && break
+        kill -0 $tracer 2>/dev/null || fail "bpftrace ended: $(cat "$LAB_TMP/$name.err")"
+        nap 0.1
+    done
+    nap 1
+    preloaded "$BIN/stats/timed" 5 >"$LAB_TMP/$name.said" || fail "timed: $(cat "$LAB_TMP/$name.said")"
+    preloaded "$BIN/behaviour/refused" >/dev/null 2>&1
+    nap 1
+    kill -INT $tracer
+    wait $tracer
+}
+
+traced connections "$CMSHIM_LIB"
+expect "$LAB_TMP/connections" "connect $LAB_ADDR:$LAB_PORT\$"
+expect "$LAB_TMP/connections" 'established after [0-9]+ us$'
+expect "$LAB_TMP/connections" 'failed: event 8, status 8 '
+expect "$LAB_TMP/connections" '^@connects\[timed\]: 5$'
+expect "$LAB_TMP/connections" '^@connects\[refused\]: 1$'
+expect "$LAB_TMP/connections" '^@failed\[refused, 8, 8\]: 1$'
+for event in 0 2 4; do expect "$LAB_TMP/connections" "^@events\[timed, $event\]: 5\$"; done
+for event in 9 10; do expect "$LAB_TMP/connections" "^@events\[timed, $event\]: 10\$"; done
+expect "$LAB_TMP/connections" '^@pool\[timed, (hit|miss)\]: [0-9]+$'
+
+traced kernel-events
+for event in 0 2 4 5 8 9 10; do expect "$LAB_TMP/kernel-events" "^@handler_us\[$event\]:"; done
+expect "$LAB_TMP/kernel-events" '^@answer_us\[5\]:'
+expect "$LAB_TMP/kernel-events" '^@answer_us\[8\]:'
+expect "$LAB_TMP/kernel-events" '^@accepted_us:'
+expect "$LAB_TMP/kernel-events" '^@disconnect_us:'

@@ -1,0 +1,95 @@
+#!/bin/bash
+# Statistics agree with what others count: the program itself, the kernel's tracepoints, strace.
+# limit: 200
+# shellcheck source=../../guest/lib.sh
+. "$LAB_LIB"
+need strace python3
+export LAB_PORT=18800 CMSHIM_STATS_DIR=/run/cmshim-test-stats
+rm -rf "$CMSHIM_STATS_DIR"
+cycles=9
+show() { python3 "$LAB_DIR/guest/stats.py" "$@"; }
+only_file() {
+    local files=("$CMSHIM_STATS_DIR"/*.cmstats)
+    [ "${#files[@]}" = 1 ] && [ -e "${files[0]}" ] || fail "expected one statistics file, found: ${files[*]}"
+    echo "${files[0]}"
+}
+
+# A program without RDMA makes none.
+preloaded true
+[ ! -e "$CMSHIM_STATS_DIR" ] || fail "a program without RDMA made a statistics directory"
+
+# The kernel's own events.
+trace=/sys/kernel/tracing
+mountpoint -q $trace || mount -t tracefs tracefs $trace || skip "no tracefs"
+modprobe rdma_cm
+[ -e $trace/events/rdma_cma/cm_event_handler ] || skip "the kernel has no tracepoints of rdma_cma"
+echo >$trace/trace
+echo 1 >$trace/events/rdma_cma/cm_event_handler/enable
+preloaded "$BIN/stats/timed" $cycles >"$LAB_TMP/said" 2>"$LAB_TMP/err" ||
+    fail "timed: $(cat "$LAB_TMP/said" "$LAB_TMP/err")"
+echo 0 >$trace/events/rdma_cma/cm_event_handler/enable
+# Other tests run beside this one: only what has its port.
+grep ":$LAB_PORT " $trace/trace >"$LAB_TMP/trace"
+[ ! -s "$LAB_TMP/err" ] || fail "not silent: $(cat "$LAB_TMP/err")"
+file=$(only_file)
+[ "$(stat -c %a "$file")" = 400 ] || fail "mode of the file: $(stat -c %a "$file")"
+show "$file" >"$LAB_TMP/stats" || fail "the file cannot be read"
+expect "$LAB_TMP/stats" '^process [0-9]+ timed dead$'
+
+# The program's own counts and times. The medians, since the first of each is slow: emulated, loading our code takes long.
+while read -r kind name count median; do
+    if [ "$kind" = calls ]; then
+        # librdmacm's own calls (its first look at the devices makes an id and ends it) are counted apart.
+        expect "$LAB_TMP/stats" "^entry $name $count [01] 0\$"
+        continue
+    fi
+    got=($(grep "^phase $name " "$LAB_TMP/stats"))
+    # The ends of the listener and of librdmacm's own id are destroys that the program does not time.
+    [ "$name" = destroy ] && count=$((count + 2))
+    echo "$name: program $count times, median $median ns; statistics ${got[2]:-0} times, median ${got[5]:-0} ns"
+    [ "${got[2]:-0}" = "$count" ] || fail "$name: counted ${got[2]:-0} times, not $count"
+    # Emulated, what the library does between its look at the clock and the program's takes up to some milliseconds.
+    slack=$((median * 3 / 100 + 3000000))
+    ((got[5] <= median + slack && got[5] >= median - slack)) || fail "$name: median ${got[5]} ns, the program measured $median"
+done < <(grep -E '^(phase|calls) ' "$LAB_TMP/said")
+# Within 3 % of the pause that the program made (and what usleep adds).
+p50=$(awk '$1 == "phase" && $2 == "event_hold" { print $6 }' "$LAB_TMP/stats")
+((p50 >= 9700000 && p50 < 14000000)) || fail "median of event_hold: $p50 ns, and the program held each for 10 ms"
+p50=$(awk '$1 == "phase" && $2 == "request_to_accept" { print $6 }' "$LAB_TMP/stats")
+((p50 >= 38800000 && p50 < 52000000)) || fail "median of request_to_accept: $p50 ns, and the program took 40 ms and a queue pair"
+
+# The kernel's events. (TIMEWAIT_EXIT comes after the id is gone, so nobody gets it.)
+# The kernel's CONNECT_RESPONSE is what librdmacm makes the client's ESTABLISHED of.
+for name in ADDR_RESOLVED ROUTE_RESOLVED CONNECT_REQUEST ESTABLISHED DISCONNECTED; do
+    kernel=$(sed 's/ CONNECT_RESPONSE / ESTABLISHED /' "$LAB_TMP/trace" | grep -c "cm_event_handler:.* $name ")
+    echo "$name: the kernel made $kernel"
+    [ "$kernel" -gt 0 ] || fail "no $name in the kernel's trace: $(tail -n 3 "$LAB_TMP/trace")"
+    expect "$LAB_TMP/stats" "^event $name $kernel\$"
+done
+# Commands to the kernel (enum in <rdma/rdma_user_cm.h>), by their first byte. A run of its own, since strace makes all slow.
+rm -rf "$CMSHIM_STATS_DIR"
+LAB_PORT=$((LAB_PORT + 1)) strace -f --seccomp-bpf -e trace=write,writev -xx -s 4 -o "$LAB_TMP/strace" -E "LD_PRELOAD=$CMSHIM_LIB" \
+    "$BIN/stats/timed" 2 >"$LAB_TMP/said.strace" || fail "timed under strace: $(cat "$LAB_TMP/said.strace")"
+show "$(only_file)" >"$LAB_TMP/stats.strace"
+commands() { grep -cE "write\([0-9]+, \"\\\\x0*$1(\\\\x00){3}\"" "$LAB_TMP/strace"; }
+for pair in rdma_create_id:00 rdma_connect:06 rdma_accept:08 rdma_disconnect:0a rdma_destroy_id:01; do
+    kernel=$(commands "${pair#*:}")
+    counted=$(awk -v n="${pair%:*}" '$1 == "entry" && $2 == n { print $3 + $4 }' "$LAB_TMP/stats.strace")
+    # librdmacm itself accepts at the client, when it takes the answer.
+    [ "${pair%:*}" = rdma_accept ] && kernel=$((kernel - 2))
+    echo "${pair%:*}: $kernel commands, $counted calls"
+    [ "$kernel" = "$counted" ] || fail "${pair%:*}: $counted calls counted, $kernel commands seen"
+done
+expect "$LAB_TMP/stats" "^counter connections_made $((2 * cycles))\$"
+expect_no "$LAB_TMP/stats" '^counter (connections_open|events_unacked|connections_failed|lines) '
+expect_no "$LAB_TMP/stats" '^(bypass|reason) '
+expect "$LAB_TMP/stats" "^record [0-9]+ [0-9]+ 0x[0-9a-f]+ call rdma_connect 0 $LAB_ADDR:$LAB_PORT 0\$"
+expect "$LAB_TMP/stats" "^record [0-9]+ [0-9]+ 0x[0-9a-f]+ event ESTABLISHED 0 $LAB_ADDR:"
+
+# A failed connection is counted by code and peer, also when nothing is written.
+rm -rf "$CMSHIM_STATS_DIR"
+CMSHIM_LOG_LEVEL=off preloaded "$BIN/behaviour/refused" >"$LAB_TMP/refused" 2>&1
+show "$(only_file)" >"$LAB_TMP/stats.refused"
+expect "$LAB_TMP/stats.refused" '^reason 1 REJECTED 8, IB_CM_REJ_INVALID_SERVICE_ID$'
+expect "$LAB_TMP/stats.refused" '^counter connections_failed 1$'
+expect "$LAB_TMP/stats.refused" '^event REJECTED 1$'

@@ -1,0 +1,103 @@
+//! The counting itself: what every part of the library calls.
+
+use super::own::{self, Words};
+use super::{clock, probes, reasons, Bypass, Counter, Phase};
+use cmshim_core::stats::layout::{BATCHES, BYPASSES, COUNTERS, PHASES};
+use cmshim_core::stats::{bucket_of, BATCH_SIZES};
+use std::sync::atomic::Ordering;
+use std::time::Duration;
+
+/// Is anything counted in this process now?
+#[inline]
+pub fn on() -> bool {
+    own::words().is_some()
+}
+
+/// Adds to a counter.
+#[inline]
+pub fn add(counter: Counter, n: u64) {
+    if let Some(words) = own::words() {
+        bump(words, COUNTERS.item(counter as usize), n);
+    }
+}
+
+/// Takes from a gauge.
+#[inline]
+pub fn take(gauge: Counter, n: u64) {
+    add(gauge, n.wrapping_neg());
+}
+
+/// Something went past the shim.
+#[inline]
+pub fn bypassed(why: Bypass) {
+    if let Some(words) = own::words() {
+        bump(words, BYPASSES.item(why as usize), 1);
+    }
+}
+
+/// One system call brought so many events.
+#[inline]
+#[allow(dead_code)] // the tap's
+pub fn batch(events: usize) {
+    if let Some(words) = own::words() {
+        bump(words, COUNTERS.item(Counter::Batches as usize), 1);
+        let counted = COUNTERS.item(Counter::EventsBatched as usize);
+        bump(words, counted, events as u64);
+        bump(words, BATCHES.item(events.min(BATCH_SIZES - 1)), 1);
+    }
+}
+
+/// The pool served a queue pair.
+#[inline]
+pub fn pool_hit(qp_num: u32) {
+    probes::pool_hit(qp_num);
+    add(Counter::PoolHits, 1);
+}
+
+/// The pool could not serve a queue pair: it went past it for a reason, or the pool was empty.
+#[inline]
+pub fn pool_miss(why: Option<Bypass>) {
+    probes::pool_miss(why.map_or(-1, |why| why as i32));
+    match why {
+        Some(why) => bypassed(why),
+        None => add(Counter::PoolMisses, 1),
+    }
+}
+
+/// A phase took this long.
+#[inline]
+#[allow(dead_code)] // the tap's and the pool's
+pub fn time(phase: Phase, took: Duration) {
+    time_ns(phase, u64::try_from(took.as_nanos()).unwrap_or(u64::MAX));
+}
+
+/// A phase took this long, in ns.
+#[inline]
+#[allow(dead_code)] // the tap's and the pool's
+pub fn time_ns(phase: Phase, ns: u64) {
+    if let Some(words) = own::words() {
+        measure(words, phase, ns);
+    }
+}
+
+/// A finding, counted by code and peer.
+pub fn reason(reason: &reasons::Kind) {
+    if let Some(words) = own::words() {
+        bump(words, COUNTERS.item(Counter::Lines as usize), 1);
+        reasons::count(words, reason, clock::now_ns());
+    }
+}
+
+#[inline]
+pub(super) fn bump(words: &Words, at: usize, n: u64) {
+    words[at].fetch_add(n, Ordering::Relaxed);
+}
+
+/// A histogram's words: sum, largest, buckets.
+#[inline]
+pub(super) fn measure(words: &Words, phase: Phase, ns: u64) {
+    let at = PHASES.item(phase as usize);
+    words[at].fetch_add(ns, Ordering::Relaxed);
+    words[at + 1].fetch_max(ns, Ordering::Relaxed);
+    bump(words, at + 2 + bucket_of(ns), 1);
+}
