@@ -11,6 +11,7 @@ mod given;
 mod man;
 mod output;
 mod run;
+mod stats;
 mod suggested;
 
 use std::ffi::OsString;
@@ -31,6 +32,7 @@ fn main() -> ExitCode {
         Command::Explain(args) => explain::explain(&args),
         Command::Config(args) => config::config(&args),
         Command::Doctor(args) => doctor::doctor(&args),
+        Command::Stat(args) => stats::stat(&args),
         Command::Completions(args) => completions::completions(&args),
         Command::Man(args) => man::man(&args),
     };

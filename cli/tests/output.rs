@@ -43,7 +43,15 @@ fn all_pages_go_into_a_directory() {
     assert_eq!((status, out.as_str(), err.as_str()), (0, "", ""));
     let read = |name: &str| std::fs::read_to_string(target.join(name)).unwrap();
     assert_eq!(read("cmshim.1"), ask(&["man"]).1);
-    for name in ["run", "explain", "config", "doctor", "completions", "man"] {
+    for name in [
+        "run",
+        "explain",
+        "config",
+        "doctor",
+        "stat",
+        "completions",
+        "man",
+    ] {
         assert!(
             read(&format!("cmshim-{name}.1")).contains(".SH OPTIONS"),
             "{name}"

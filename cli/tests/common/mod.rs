@@ -1,6 +1,8 @@
 //! Shared by the tests of the program.
 #![allow(dead_code)] // Each test file uses a part of it.
 
+pub mod stats_file;
+
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};

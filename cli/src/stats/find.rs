@@ -1,0 +1,154 @@
+//! From what the user named to files; and the files of dead processes that nobody needs any more.
+
+use std::ffi::{OsStr, OsString};
+use std::os::fd::OwnedFd;
+use std::path::{Path, PathBuf};
+
+use cmshim_core::config::{gather, load};
+use cmshim_core::stats::places;
+use rustix::fs::{open, statat, unlinkat, AtFlags, Mode, OFlags};
+
+use super::age::{last_ns, Now};
+use super::open::{self, Found, Refused};
+use crate::failure::{Failure, FOUND};
+use crate::output;
+
+/// The process or file with this name.
+pub fn one(name: &OsStr) -> Result<Found, Failure> {
+    match name.to_str().and_then(|text| text.parse().ok()) {
+        Some(pid) => of_process(pid),
+        None => {
+            let path = Path::new(name);
+            open::named(path).map_err(|why| Failure::new(FOUND, told(path, &why)))
+        }
+    }
+}
+
+fn told(path: &Path, why: &Refused) -> String {
+    format!("{}: {}", path.display(), why.words())
+}
+
+/// All files. Those that are refused are told, those that are too old go.
+pub fn all() -> Result<Vec<Found>, Failure> {
+    let directories = directories();
+    let (now, mut found, mut not_ours) = (Now::here(), Vec::new(), 0);
+    for candidate in candidates(&directories) {
+        match candidate.open() {
+            Ok(file) if is_stale(&file, &now) => candidate.remove(&file),
+            Ok(file) => found.push(file),
+            Err(Refused::NotOurs) => not_ours += 1,
+            Err(Refused::Gone) => {}
+            Err(why) => output::complain(&told(&candidate.path, &why)),
+        }
+    }
+    if not_ours > 0 {
+        output::complain(&format!(
+            "{not_ours} more that only their users may read (see stats.readers)"
+        ));
+    }
+    if found.is_empty() {
+        return Err(nothing("of any process", &directories));
+    }
+    found.sort_by_key(|f| (f.stats.header.pid, f.stats.header.realtime_ns));
+    Ok(found)
+}
+
+/// Processes in other pid namespaces may have the same id: a live one goes before a dead one, then the latest.
+fn of_process(pid: u32) -> Result<Found, Failure> {
+    let directories = directories();
+    let (mut found, mut refused) = (Vec::new(), None);
+    for candidate in candidates(&directories).filter(|c| c.pid == pid) {
+        match candidate.open() {
+            Ok(file) => found.push(file),
+            Err(why) => refused = Some(told(&candidate.path, &why)),
+        }
+    }
+    found.sort_by_key(|f| (f.alive, f.stats.header.realtime_ns));
+    let Some(best) = found.pop() else {
+        return Err(match refused {
+            Some(why) => Failure::new(FOUND, why),
+            None => nothing(&format!("of process {pid}"), &directories),
+        });
+    };
+    for other in found {
+        output::complain(&format!(
+            "{}: another one with this process id",
+            other.path.display()
+        ));
+    }
+    Ok(best)
+}
+
+fn nothing(whose: &str, directories: &[PathBuf]) -> Failure {
+    let places: Vec<_> = directories
+        .iter()
+        .map(|d| d.display().to_string())
+        .collect();
+    let places = match places.is_empty() {
+        true => "no directory for them exists".to_owned(),
+        false => format!("looked in {}", places.join(", ")),
+    };
+    let message = format!(
+        "no statistics {whose}: {places}. A file is there from the first RDMA call under the library on"
+    );
+    Failure::new(FOUND, message)
+}
+
+/// As the library would choose them in this environment.
+fn directories() -> Vec<PathBuf> {
+    let input = gather(std::env::vars_os().collect(), Vec::new(), false);
+    places::for_reading(load(&input).config.stats.dir.as_deref())
+}
+
+/// A name in a directory that may be a statistics file's.
+struct Candidate {
+    directory: std::rc::Rc<OwnedFd>,
+    name: OsString,
+    path: PathBuf,
+    pid: u32,
+}
+
+fn candidates(directories: &[PathBuf]) -> impl Iterator<Item = Candidate> + '_ {
+    directories.iter().flat_map(|path| in_directory(path))
+}
+
+/// What cannot be listed has nothing for us. The directory itself may not be a link: somebody else's could
+/// lead to files that are not statistics.
+fn in_directory(path: &Path) -> Vec<Candidate> {
+    let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+    let (Ok(directory), Ok(entries)) = (open(path, flags, Mode::empty()), path.read_dir()) else {
+        return Vec::new();
+    };
+    let directory = std::rc::Rc::new(directory);
+    let candidate = |name: OsString| {
+        let pid = places::pid_of(name.to_str()?)?;
+        let (directory, path) = (directory.clone(), path.join(&name));
+        Some(Candidate {
+            directory,
+            name,
+            path,
+            pid,
+        })
+    };
+    let names = entries.flatten().map(|entry| entry.file_name());
+    names.filter_map(candidate).collect()
+}
+
+impl Candidate {
+    fn open(&self) -> Result<Found, Refused> {
+        open::listed(&self.directory, &self.name, &self.path)
+    }
+
+    /// Unless a new process has put its own file there meanwhile. If we may not, somebody else will.
+    fn remove(&self, file: &Found) {
+        let about = statat(&*self.directory, &self.name, AtFlags::SYMLINK_NOFOLLOW);
+        if about.is_ok_and(|a| (a.st_dev, a.st_ino) == file.inode) {
+            let _ = unlinkat(&*self.directory, &self.name, AtFlags::empty());
+        }
+    }
+}
+
+fn is_stale(file: &Found, now: &Now) -> bool {
+    let last = last_ns(&file.stats);
+    !file.alive && now.since(&file.stats.header, last) > places::KEEP_DEAD
+}

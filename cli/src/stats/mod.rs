@@ -1,0 +1,42 @@
+//! `cmshim stat`, `cmshim events` and `cmshim hist`: what statistics files say.
+
+mod age;
+pub mod args;
+mod find;
+mod metrics;
+mod object;
+mod open;
+mod openmetrics;
+mod overview;
+mod table;
+
+use args::StatArgs;
+
+use crate::failure::Failure;
+use crate::output;
+use open::Found;
+
+pub fn stat(args: &StatArgs) -> Result<u8, Failure> {
+    let found = match &args.process {
+        Some(process) => vec![find::one(process)?],
+        None => find::all()?,
+    };
+    output::print(&shown(&found, args))?;
+    Ok(0)
+}
+
+fn shown(found: &[Found], args: &StatArgs) -> String {
+    if args.prometheus {
+        return metrics::render(found);
+    }
+    if !args.json {
+        let parts: Vec<String> = found.iter().map(overview::text).collect();
+        return parts.join("\n");
+    }
+    let mut objects: Vec<_> = found.iter().map(object::object).collect();
+    let json = match (args.all, objects.pop()) {
+        (false, Some(one)) => one,
+        (_, last) => objects.into_iter().chain(last).collect(),
+    };
+    format!("{json:#}\n")
+}
