@@ -33,6 +33,7 @@ fn main() -> ExitCode {
         Command::Config(args) => config::config(&args),
         Command::Doctor(args) => doctor::doctor(&args),
         Command::Stat(args) => stats::stat(&args),
+        Command::Events(args) => stats::events(&args),
         Command::Completions(args) => completions::completions(&args),
         Command::Man(args) => man::man(&args),
     };

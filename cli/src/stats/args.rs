@@ -49,3 +49,22 @@ Exit status:
   0    shown
   1    nothing was found, a file was refused, or output could not be written
   2    wrong arguments";
+
+/// Show the last calls and events of a process, connection by connection
+///
+/// Reads the flight recorder: the last 1024 calls and events, also of a process that was killed. Each id has a
+/// part of its own, with the time since the step before; statuses are explained. Times are in UTC. A function that
+/// is called for each event or by the data path is there only if it failed.
+#[derive(Debug, Args)]
+#[command(after_help = EVENTS_AFTER)]
+pub struct EventsArgs {
+    /// A process id, or a statistics file (with a / in front of a name of digits: ./4711)
+    #[arg(value_name = "PID|FILE", value_hint = ValueHint::AnyPath)]
+    pub process: OsString,
+}
+
+const EVENTS_AFTER: &str = "\
+Exit status:
+  0    shown
+  1    nothing was recorded or found, the file was refused, or output could not be written
+  2    wrong arguments";

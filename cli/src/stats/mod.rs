@@ -2,6 +2,7 @@
 
 mod age;
 pub mod args;
+mod events;
 mod find;
 mod metrics;
 mod object;
@@ -9,6 +10,10 @@ mod open;
 mod openmetrics;
 mod overview;
 mod table;
+mod timeline;
+mod words;
+
+pub use events::events;
 
 use args::StatArgs;
 
