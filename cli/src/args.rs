@@ -11,7 +11,7 @@ use cmshim_core::explain::calls;
 
 use crate::failure::{CONFIG_STATUS, DOCTOR_STATUS, EXIT_STATUS, RUN_STATUS};
 use crate::given::{self, Given};
-use crate::stats::args::{EventsArgs, StatArgs};
+use crate::stats::args::{EventsArgs, HistArgs, StatArgs};
 use crate::suggested::Suggested;
 
 /// Run RDMA programs so that each connection that fails says who, why and what to do
@@ -42,6 +42,7 @@ pub enum Command {
     Doctor(DoctorArgs),
     Stat(StatArgs),
     Events(EventsArgs),
+    Hist(HistArgs),
     Completions(CompletionsArgs),
     Man(ManArgs),
 }

@@ -34,6 +34,7 @@ fn main() -> ExitCode {
         Command::Doctor(args) => doctor::doctor(&args),
         Command::Stat(args) => stats::stat(&args),
         Command::Events(args) => stats::events(&args),
+        Command::Hist(args) => stats::hist(&args),
         Command::Completions(args) => completions::completions(&args),
         Command::Man(args) => man::man(&args),
     };

@@ -131,6 +131,7 @@ fn completion_offers_the_names_of_events() {
     assert_eq!(offered("explain --event un"), "unreachable\n");
     assert!(offered("explain --async qp").starts_with("qp_fatal qp_req_err "));
     assert_eq!(offered("explain --call rdma_b"), "rdma_bind_addr\n");
+    assert_eq!(offered("hist 4711 reso"), "resolve_addr resolve_route\n");
 }
 
 #[test]

@@ -1,8 +1,12 @@
 //! The arguments of the commands that read statistics files.
 
 use std::ffi::OsString;
+use std::path::PathBuf;
 
 use clap::{Args, ValueHint};
+use cmshim_core::stats::Phase;
+
+use crate::suggested::Suggested;
 
 /// Show the statistics of a process, or of all
 ///
@@ -67,4 +71,28 @@ const EVENTS_AFTER: &str = "\
 Exit status:
   0    shown
   1    nothing was recorded or found, the file was refused, or output could not be written
+  2    wrong arguments";
+
+/// Show how the times of one phase are spread
+///
+/// One bar for each range of times, from the time beside it up to the next one, with the number of times in it. The
+/// ranges grow with the times, and are as fine as can be shown: 3 % at best.
+#[derive(Debug, Args)]
+#[command(after_help = HIST_AFTER)]
+pub struct HistArgs {
+    /// A process id, or a statistics file (with a / in front of a name of digits: ./4711)
+    #[arg(value_name = "PID|FILE", value_hint = ValueHint::AnyPath)]
+    pub process: OsString,
+    /// A phase, as named by `cmshim stat`: resolve_addr, connect, ...
+    #[arg(value_parser = Suggested::new(Phase::ALL.iter().map(|p| p.name())), hide_possible_values = true)]
+    pub phase: String,
+    /// Write a picture to this file instead
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    pub svg: Option<PathBuf>,
+}
+
+const HIST_AFTER: &str = "\
+Exit status:
+  0    shown
+  1    there is no such time or process, the file was refused, or output could not be written
   2    wrong arguments";

@@ -2,18 +2,22 @@
 
 mod age;
 pub mod args;
+mod bars;
 mod events;
 mod find;
+mod hist;
 mod metrics;
 mod object;
 mod open;
 mod openmetrics;
 mod overview;
+mod svg;
 mod table;
 mod timeline;
 mod words;
 
 pub use events::events;
+pub use hist::hist;
 
 use args::StatArgs;
 

@@ -1,0 +1,52 @@
+#!/bin/bash
+# A program's file as the commands show it: while it lives, and after kill -9 in the middle of a connect.
+# limit: 120
+# parallel
+# shellcheck source=../../guest/lib.sh
+. "$LAB_LIB"
+need jq python3
+export LAB_PORT=18830 CMSHIM_STATS_DIR=/run/cmshim-test-shown
+rm -rf "$CMSHIM_STATS_DIR"
+
+# Refused: what it leaves behind.
+CMSHIM_LOG_LEVEL=off preloaded "$BIN/behaviour/refused" >"$LAB_TMP/refused" 2>&1
+files=("$CMSHIM_STATS_DIR"/*.cmstats)
+"$CMSHIM" events "${files[0]}" >"$LAB_TMP/events.refused" || fail "no events of the refused program"
+expect "$LAB_TMP/events.refused" '^refused [0-9]+, dead, '
+expect "$LAB_TMP/events.refused" ' \+[0-9.]+ .?s  REJECTED 8, IB_CM_REJ_INVALID_SERVICE_ID: .*the peer.s kernel'
+"$CMSHIM" stat "${files[0]}" >"$LAB_TMP/stat.refused" || fail "no statistics of the refused program"
+expect "$LAB_TMP/stat.refused" '^  1 x REJECTED 8, IB_CM_REJ_INVALID_SERVICE_ID, by the peer.s kernel, at stage connect'
+
+# Alive, in a call that does not come back.
+CMSHIM_LOG_LEVEL=off start preloaded "$BIN/stats/hang" call >"$LAB_TMP/hang"
+pid=$!
+for ((i = 0; i < 300; i++)); do
+    grep -q connecting "$LAB_TMP/hang" && break
+    nap 0.1
+done
+nap 1
+"$CMSHIM" stat $pid --json >"$LAB_TMP/alive.json" || fail "no statistics of the live process"
+[ "$(jq -c "[.alive, .pid, .program, .events.ADDR_RESOLVED, .phases.resolve_addr.count]" "$LAB_TMP/alive.json")" = "[true,$pid,\"hang\",1,1]" ] ||
+    fail "not as expected: $(jq -c . "$LAB_TMP/alive.json")"
+"$CMSHIM" stat --all >"$LAB_TMP/all" || fail "no statistics of all"
+expect "$LAB_TMP/all" "^hang $pid, alive, "
+expect "$LAB_TMP/all" '^refused [0-9]+, dead, '
+"$CMSHIM" events $pid >"$LAB_TMP/events.alive"
+expect "$LAB_TMP/events.alive" 'rdma_connect: under way$'
+
+# Killed: nothing is lost.
+kill -KILL $pid
+wait $pid 2>/dev/null
+"$CMSHIM" events $pid >"$LAB_TMP/events.dead" || fail "no events of the dead process"
+expect "$LAB_TMP/events.dead" "^hang $pid, dead, "
+expect "$LAB_TMP/events.dead" '\+[0-9.]+ .?s  ADDR_RESOLVED$'
+expect "$LAB_TMP/events.dead" 'rdma_connect: had not returned$'
+"$CMSHIM" stat $pid --prometheus >"$LAB_TMP/dead.prom"
+expect "$LAB_TMP/dead.prom" "^cmshim_process_alive\\{pid=\"$pid\",program=\"hang\"\\} 0\$"
+expect "$LAB_TMP/dead.prom" '^cmshim_phase_seconds_count\{.*phase="resolve_route"\} 1$'
+tail -n 1 "$LAB_TMP/dead.prom" | grep -qx '# EOF' || fail "no end mark"
+"$CMSHIM" hist $pid resolve_addr >"$LAB_TMP/hist" || fail "no histogram"
+expect "$LAB_TMP/hist" '^1 measured: '
+"$CMSHIM" hist $pid resolve_addr --svg "$LAB_TMP/hist.svg" || fail "no picture"
+python3 -c 'import sys, xml.dom.minidom as m; m.parse(sys.argv[1])' "$LAB_TMP/hist.svg" || fail "the picture is no XML"
+rm -rf "$CMSHIM_STATS_DIR"
