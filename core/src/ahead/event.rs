@@ -1,0 +1,159 @@
+//! One event as the kernel wrote it: `struct rdma_ucm_event_resp` of `<rdma/rdma_user_cm.h>`.
+
+use crate::codes::event as number;
+
+/// Size of the buffer for one event, in 64-bit words. The structure has 336 bytes in Linux 6.12; the kernel
+/// fills at most what the reader offers (`ucma_get_event`, drivers/infiniband/core/ucma.c).
+pub const WORDS: usize = 48;
+/// The same in bytes.
+pub const BYTES: usize = WORDS * 8;
+
+/// An event as the kernel wrote it.
+#[derive(Clone, PartialEq, Eq)]
+pub struct Event {
+    pub words: [u64; WORDS],
+}
+
+impl Event {
+    pub const EMPTY: Event = Event { words: [0; WORDS] };
+
+    /// What librdmacm gave the kernel for the id (or the group, in a multicast event): the address of its
+    /// own structure. In a CONNECT_REQUEST the listener's.
+    pub fn uid(&self) -> u64 {
+        self.words[0]
+    }
+
+    /// Kernel handle of the id; of the group in a multicast event; of the new id in a CONNECT_REQUEST.
+    pub fn handle(&self) -> u32 {
+        self.half(1, 0)
+    }
+
+    /// Number of `enum rdma_cm_event_type`.
+    pub fn kind(&self) -> i32 {
+        self.half(1, 1) as i32
+    }
+
+    pub fn is_connect_request(&self) -> bool {
+        self.kind() == number::CONNECT_REQUEST
+    }
+
+    pub fn is_multicast(&self) -> bool {
+        matches!(
+            self.kind(),
+            number::MULTICAST_JOIN | number::MULTICAST_ERROR
+        )
+    }
+
+    fn half(&self, word: usize, which: usize) -> u32 {
+        let bytes = self.words[word].to_ne_bytes();
+        let at = which * 4;
+        u32::from_ne_bytes([bytes[at], bytes[at + 1], bytes[at + 2], bytes[at + 3]])
+    }
+
+    /// An event with these fields, for tests.
+    pub fn made(uid: u64, handle: u32, kind: i32, mark: u64) -> Event {
+        let mut event = Event::EMPTY;
+        event.words[0] = uid;
+        let (h, k) = (handle.to_ne_bytes(), kind.to_ne_bytes());
+        event.words[1] = u64::from_ne_bytes([h[0], h[1], h[2], h[3], k[0], k[1], k[2], k[3]]);
+        event.words[2] = mark;
+        event
+    }
+}
+
+/// What has been destroyed, so that its events are void.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Gone {
+    /// An id; `uid` is 0 when it is not known.
+    Id { handle: u32, uid: u64 },
+    /// A multicast group of an id.
+    Group { handle: u32, uid: u64 },
+}
+
+impl Gone {
+    /// Does the event belong to it? `owner` gives the handle of the id that joined a group.
+    ///
+    /// The kernel uses handles again at once, so the uid decides where both sides have one.
+    pub fn owns(&self, event: &Event, owner: impl Fn(u32) -> Option<u32>) -> bool {
+        let same = |handle: u32, uid: u64| {
+            event.handle() == handle && (uid == 0 || event.uid() == 0 || event.uid() == uid)
+        };
+        match *self {
+            Gone::Group { handle, uid } => event.is_multicast() && same(handle, uid),
+            Gone::Id { uid, .. } if event.is_connect_request() => uid != 0 && event.uid() == uid,
+            Gone::Id { handle, .. } if event.is_multicast() => {
+                owner(event.handle()) == Some(handle)
+            }
+            Gone::Id { handle, uid } => same(handle, uid),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn none(_: u32) -> Option<u32> {
+        None
+    }
+
+    #[test]
+    fn an_id_owns_its_events_and_not_those_of_a_new_id_with_its_handle() {
+        let id = Gone::Id {
+            handle: 7,
+            uid: 100,
+        };
+        assert!(id.owns(&Event::made(100, 7, number::ESTABLISHED, 0), none));
+        assert!(!id.owns(&Event::made(200, 7, number::ESTABLISHED, 0), none));
+        assert!(!id.owns(&Event::made(100, 8, number::ESTABLISHED, 0), none));
+        let unknown = Gone::Id { handle: 7, uid: 0 };
+        assert!(unknown.owns(&Event::made(200, 7, number::ESTABLISHED, 0), none));
+    }
+
+    #[test]
+    fn a_listener_owns_the_requests_that_came_to_it() {
+        let listener = Gone::Id {
+            handle: 7,
+            uid: 100,
+        };
+        let to = |uid, new| Event::made(uid, new, number::CONNECT_REQUEST, 0);
+        assert!(listener.owns(&to(100, 9), none));
+        assert!(!listener.owns(&to(200, 9), none));
+        // The handle of a request is that of the new id.
+        assert!(!listener.owns(&to(200, 7), none));
+        let new = Gone::Id { handle: 9, uid: 0 };
+        assert!(!new.owns(&to(100, 9), none));
+    }
+
+    #[test]
+    fn groups_are_owned_by_the_id_that_joined_and_by_themselves() {
+        let join = Event::made(300, 3, number::MULTICAST_JOIN, 0);
+        let joined_by_7 = |group| (group == 3).then_some(7);
+        assert!(Gone::Id {
+            handle: 7,
+            uid: 100
+        }
+        .owns(&join, joined_by_7));
+        assert!(!Gone::Id {
+            handle: 3,
+            uid: 100
+        }
+        .owns(&join, joined_by_7));
+        assert!(Gone::Group {
+            handle: 3,
+            uid: 300
+        }
+        .owns(&join, none));
+        assert!(!Gone::Group {
+            handle: 3,
+            uid: 301
+        }
+        .owns(&join, none));
+        let other = Event::made(300, 3, number::ESTABLISHED, 0);
+        assert!(!Gone::Group {
+            handle: 3,
+            uid: 300
+        }
+        .owns(&other, none));
+    }
+}
