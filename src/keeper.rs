@@ -25,7 +25,10 @@ pub fn ensure(shim: &'static Shim) {
     let started = std::thread::Builder::new()
         .name("cmshim-keeper".to_owned())
         .stack_size(STACK + sys::thread_local_size())
-        .spawn(move || keep(shim));
+        .spawn(move || {
+            let _own = sys::OwnThread::begin();
+            keep(shim);
+        });
     guard::restore_signals(&mask);
     if let Err(error) = started {
         log::warn!(

@@ -104,6 +104,7 @@ macro_rules! real {
 
 real! {
     rdma_create_event_channel() -> *mut RdmaEventChannel;
+    rdma_destroy_event_channel(*mut RdmaEventChannel);
     rdma_create_id(*mut RdmaEventChannel, *mut *mut RdmaCmId, *mut c_void, c_int) -> c_int;
     rdma_destroy_id(*mut RdmaCmId) -> c_int;
     rdma_bind_addr(*mut RdmaCmId, *mut sockaddr) -> c_int;

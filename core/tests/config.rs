@@ -32,6 +32,13 @@ fn edges(kind: &Kind) -> Vec<String> {
         Kind::Directory => vec![String::new(), "/run/a b".into()],
         Kind::Path => vec![String::new(), "/a b/c:d".into(), "x".repeat(4095)],
         Kind::Names => vec![String::new(), "a,b c".into()],
+        Kind::Cpus => vec![
+            String::new(),
+            "0".into(),
+            "5,6".into(),
+            "0-3,1023".into(),
+            "device".into(),
+        ],
     }
 }
 

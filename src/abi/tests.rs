@@ -62,7 +62,7 @@ fn cm_members_stand_where_the_headers_put_them() {
 fn verbs_members_stand_where_the_headers_put_them() {
     same_offset!(
         IbvDevice = c::ibv_device { node_type = node_type, transport_type = transport_type, name = name }
-        IbvContext = c::ibv_context { device = device }
+        IbvContext = c::ibv_context { device = device, ops = ops, cmd_fd = cmd_fd, async_fd = async_fd }
         IbvPd = c::ibv_pd { context = context }
         IbvQp = c::ibv_qp {
             context = context, qp_context = qp_context, pd = pd, send_cq = send_cq, recv_cq = recv_cq, srq = srq,

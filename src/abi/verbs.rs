@@ -14,10 +14,13 @@ pub struct IbvDevice {
 /// `IBV_TRANSPORT_IWARP` of `enum ibv_transport_type`.
 pub const TRANSPORT_IWARP: c_int = 1;
 
-/// `struct ibv_context`, up to the device.
+/// `struct ibv_context`, up to the descriptor of asynchronous events.
 #[repr(C)]
 pub struct IbvContext {
     pub device: *mut IbvDevice,
+    pub ops: [*mut c_void; 32],
+    pub cmd_fd: c_int,
+    pub async_fd: c_int,
 }
 
 /// `struct ibv_pd`.

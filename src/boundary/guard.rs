@@ -87,6 +87,16 @@ pub fn run<T>(work: impl FnOnce() -> T) -> Option<T> {
     result.ok()
 }
 
+/// Holds cancellation back from here on; gives the state that was.
+pub fn hold_cancellation() -> c_int {
+    set_cancel_state(PTHREAD_CANCEL_DISABLE)
+}
+
+/// Lets it in again, as it was. May itself begin the unwind.
+pub fn release_cancellation(state: c_int) {
+    set_cancel_state(state);
+}
+
 fn set_cancel_state(state: c_int) -> c_int {
     let mut old = 0;
     // SAFETY: `old` is writable; the call only changes a flag of this thread.

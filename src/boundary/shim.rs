@@ -112,6 +112,8 @@ extern "C" fn renew_in_child() {
     if let Some(shim) = SHIM.get() {
         let fresh = Box::into_raw(Box::new(State::new()));
         shim.state.store(fresh, Ordering::Release);
+        sys::no_own_threads();
+        crate::tap::fork_child();
     }
 }
 

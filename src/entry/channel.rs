@@ -5,13 +5,29 @@ use crate::abi::cm::{RdmaAddrInfo, RdmaCmId, RdmaEventChannel};
 use crate::boundary::Ended;
 use crate::reasons::calls;
 use crate::reasons::subject::Subject;
+use crate::tap;
 use libc::{c_char, c_int, c_void, size_t};
 use std::ffi::CStr;
 use std::ptr::null_mut;
 
 entry! {
     fn rdma_create_event_channel() -> *mut RdmaEventChannel, missing null_mut();
-    failed |shim, ended, _rc| calls::ended(shim, ended, Subject::default, |_| {});
+    after |shim, ended, rc| {
+        // SAFETY: success gave a channel.
+        if let Some(channel) = unsafe { rc.as_ref() } {
+            tap::channel_made(shim, channel.fd, !ended.outermost);
+        }
+        calls::ended(shim, ended, Subject::default, |_| {});
+    };
+}
+
+entry! {
+    fn rdma_destroy_event_channel(channel: *mut RdmaEventChannel), missing ();
+    // SAFETY: the program's channel, alive until the real call.
+    @before |shim| if let Some(channel) = unsafe { channel.as_ref() } {
+        tap::channel_ends(shim, channel.fd);
+    };
+    failed |_shim, _ended, _rc| {};
 }
 
 entry! {

@@ -6,11 +6,13 @@
 
 mod channel;
 mod connect;
+mod descriptors;
 mod events;
 mod ids;
 mod multicast;
 mod objects;
 mod own;
+mod own_events;
 mod queue_pairs;
 mod teardown;
 mod verbs;

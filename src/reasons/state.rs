@@ -4,6 +4,7 @@ use super::watch::Watch;
 use crate::boundary::thread::Psns;
 use crate::lock::lock;
 use crate::pool::Pool;
+use crate::tap;
 use cmshim_core::flood::Flood;
 use cmshim_core::model::{Role, Stage};
 use std::collections::HashMap;
@@ -22,6 +23,7 @@ pub struct State {
     pub keeper: AtomicBool,
     pub tokens: AtomicU64,
     pub pool: Pool,
+    pub tap: tap::Shared,
 }
 
 /// Address of an rdma_cm_id: a name, never followed.
@@ -105,6 +107,7 @@ impl State {
             keeper: AtomicBool::new(false),
             tokens: AtomicU64::new(0),
             pool: Pool::default(),
+            tap: tap::Shared::default(),
         }
     }
 

@@ -10,6 +10,7 @@ use super::subject::Subject;
 use crate::abi::cm::RdmaCmId;
 use crate::boundary::{shim::Shim, Ended};
 use crate::sys::device;
+use crate::tap;
 use cmshim_core::explain;
 use cmshim_core::model::{Role, Stage};
 
@@ -93,7 +94,7 @@ pub unsafe fn request_taken(shim: &'static Shim, listener: *const RdmaCmId, fd: 
     if listener.is_null() {
         return;
     }
-    let more = readable(fd);
+    let more = tap::more(fd).unwrap_or_else(|| readable(fd));
     let full = shim.state().with(IdPtr(listener as usize), |r| {
         r.burst = if more { r.burst + 1 } else { 0 };
         (r.backlog > 0 && r.burst == r.backlog).then_some(r.backlog)

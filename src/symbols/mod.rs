@@ -8,6 +8,8 @@
 pub enum Lib {
     Rdmacm,
     Ibverbs,
+    #[cfg_attr(not(test), allow(dead_code))] // not looked up by this table
+    C,
 }
 
 impl Lib {
@@ -16,6 +18,7 @@ impl Lib {
         match self {
             Lib::Rdmacm => c"librdmacm.so.1",
             Lib::Ibverbs => c"libibverbs.so.1",
+            Lib::C => c"libc.so.6",
         }
     }
 }
@@ -45,7 +48,8 @@ macro_rules! symbols {
 /// All symbols that the shim exports in place of the real libraries' own.
 pub const SYMBOLS: &[Symbol] = symbols! {
     Rdmacm c"RDMACM_1.0" {
-        rdma_create_event_channel: "names a missing module, device node or descriptor limit", "calls/rdma_create_event_channel.c";
+        rdma_create_event_channel: "names a missing module, device node or descriptor limit; the channel is known from here on", "calls/rdma_create_event_channel.c";
+        rdma_destroy_event_channel: "ends the batching of the channel's events", "calls/rdma_create_event_channel.c";
         rdma_create_id: "starts the record of the id", "calls/rdma_create_id.c";
         rdma_destroy_id: "ends the record; watched while un-acked events block it", "calls/rdma_destroy_id.c";
         rdma_bind_addr: "names a refused address or port", "calls/rdma_bind_addr.c";
@@ -126,6 +130,8 @@ pub const CALLED_ONLY: &[Symbol] = symbols! {
 const OWN: &[&str] = &[
     "cmshim_active",
     "cmshim_explain",
+    "cmshim_get_async_events",
+    "cmshim_get_cm_events",
     "cmshim_pool_warm",
     "cmshim_version",
 ];
@@ -135,5 +141,7 @@ pub fn find(name: &str) -> Option<&'static Symbol> {
     SYMBOLS.iter().chain(CALLED_ONLY).find(|s| s.name == name)
 }
 
+#[cfg(test)]
+mod descriptors;
 #[cfg(test)]
 mod tests;

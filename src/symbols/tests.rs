@@ -1,11 +1,21 @@
 //! MATRIX.md comes from the table, and the table agrees with the sources and the tests.
 
+use super::descriptors::DESCRIPTORS;
 use super::*;
 use std::collections::BTreeSet;
 use std::path::Path;
 
 fn root() -> &'static Path {
     Path::new(env!("CARGO_MANIFEST_DIR"))
+}
+
+fn row(s: &Symbol) -> String {
+    let lib = s.lib.soname().to_string_lossy();
+    let version = s.version.to_string_lossy();
+    format!(
+        "| `{}` | {lib}, {version} | {} | `c-tests/{}` |\n",
+        s.name, s.does, s.test
+    )
 }
 
 fn matrix() -> String {
@@ -19,12 +29,12 @@ fn matrix() -> String {
          | symbol | real symbol | what the shim does | called by |\n|---|---|---|---|\n",
     );
     for s in SYMBOLS {
-        let lib = s.lib.soname().to_string_lossy();
-        let version = s.version.to_string_lossy();
-        text += &format!(
-            "| `{}` | {lib}, {version} | {} | `c-tests/{}` |\n",
-            s.name, s.does, s.test
-        );
+        text += &row(s);
+    }
+    text += "\nFunctions of libc, for the descriptors of event channels; for every other descriptor they are one look\n\
+         into a table, and then libc's own:\n\n| symbol | real symbol | what the shim does | called by |\n|---|---|---|---|\n";
+    for s in DESCRIPTORS {
+        text += &row(s);
     }
     text += "\nOur own API, declared in `include/cmshim.h`:\n\n| symbol | called by |\n|---|---|\n";
     for name in OWN {
@@ -48,7 +58,7 @@ fn the_matrix_is_the_table() {
 
 #[test]
 fn every_symbol_is_called_by_a_c_program() {
-    for s in SYMBOLS {
+    for s in SYMBOLS.iter().chain(DESCRIPTORS) {
         let path = root().join("c-tests").join(s.test);
         let text = std::fs::read_to_string(&path).unwrap_or_default();
         assert!(
@@ -70,7 +80,9 @@ fn in_entries(start: &str) -> BTreeSet<String> {
                 .chars()
                 .take_while(|c| c.is_alphanumeric() || *c == '_')
                 .collect();
-            if name.starts_with("rdma_") || name.starts_with("ibv_") {
+            let own = name.starts_with("cmshim_");
+            let exported = start.contains("extern") && !own;
+            if name.starts_with("rdma_") || name.starts_with("ibv_") || exported {
                 found.insert(name);
             }
         }
@@ -82,11 +94,12 @@ fn in_entries(start: &str) -> BTreeSet<String> {
 fn table_and_entries_name_the_same_symbols() {
     let mut entries = in_entries("    fn ");
     entries.extend(in_entries("extern \"C-unwind\" fn "));
-    let table: BTreeSet<String> = SYMBOLS.iter().map(|s| s.name.to_owned()).collect();
+    let all = || SYMBOLS.iter().chain(DESCRIPTORS);
+    let table: BTreeSet<String> = all().map(|s| s.name.to_owned()).collect();
     assert_eq!(entries, table);
     assert_eq!(
         table.len(),
-        SYMBOLS.len(),
+        all().count(),
         "a symbol stands in the table twice"
     );
 }
@@ -95,7 +108,7 @@ fn table_and_entries_name_the_same_symbols() {
 /// depends on it. Symbols that the installed library does not have at all are passed over.
 #[test]
 fn each_version_is_the_one_of_the_installed_library() {
-    for s in SYMBOLS {
+    for s in SYMBOLS.iter().chain(DESCRIPTORS) {
         let name = std::ffi::CString::new(s.name).expect("no NUL in a name");
         // SAFETY: all strings are NUL-terminated and live across the calls; the handle stays open.
         let (any, versioned) = unsafe {

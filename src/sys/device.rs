@@ -145,3 +145,20 @@ pub fn neighbour_known(address: std::net::IpAddr) -> Option<bool> {
         .find(|l| l.split_whitespace().next() == Some(&wanted))?;
     Some(line.split_whitespace().nth(2) == Some("0x2"))
 }
+
+/// CPUs of the NUMA node of the first device that tells one.
+pub fn numa_cpus() -> Result<Vec<usize>, String> {
+    let devices =
+        fs::read_dir("/sys/class/infiniband").map_err(|e| format!("/sys/class/infiniband: {e}"))?;
+    let mut names: Vec<_> = devices.flatten().map(|d| d.path()).collect();
+    names.sort();
+    let node = names.iter().find_map(|device| {
+        let text = fs::read_to_string(device.join("device/numa_node")).ok()?;
+        // -1 where there is none.
+        text.trim().parse::<u32>().ok()
+    });
+    let node = node.ok_or("no RDMA device tells its NUMA node")?;
+    let file = format!("/sys/devices/system/node/node{node}/cpulist");
+    let list = fs::read_to_string(&file).map_err(|e| format!("{file}: {e}"))?;
+    cmshim_core::config::cpus::list_of(&list).map_err(|e| format!("{file}: {e}"))
+}

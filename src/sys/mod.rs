@@ -7,6 +7,7 @@ pub mod memory;
 pub mod output;
 
 use cmshim_core::config::{self, Input};
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::Mutex;
 
 /// The program's name as `ps` shows it.
@@ -87,12 +88,50 @@ pub fn thread_local_size() -> usize {
     }
 }
 
-/// Are all the program's threads gone? The main thread's is a zombie until the last one ends.
+/// Are all the program's threads gone, and only ours left? The main thread's is a zombie until the last one ends.
 pub fn last_thread() -> bool {
     let Ok(tasks) = std::fs::read_dir("/proc/self/task") else {
         return false;
     };
-    tasks.count() == 2 && main_thread_ended()
+    tasks.count() == 1 + OWN_THREADS.load(Ordering::Acquire) && main_thread_ended()
+}
+
+static OWN_THREADS: AtomicUsize = AtomicUsize::new(0);
+
+/// A thread of ours, counted while this lives.
+pub struct OwnThread(());
+
+impl OwnThread {
+    pub fn begin() -> OwnThread {
+        OWN_THREADS.fetch_add(1, Ordering::AcqRel);
+        OwnThread(())
+    }
+}
+
+impl Drop for OwnThread {
+    fn drop(&mut self) {
+        OWN_THREADS.fetch_sub(1, Ordering::AcqRel);
+    }
+}
+
+/// In a forked child none of our threads runs.
+pub fn no_own_threads() {
+    OWN_THREADS.store(0, Ordering::Release);
+}
+
+/// Binds this thread to these CPUs.
+pub fn run_on(cpus: &[usize]) -> std::io::Result<()> {
+    // SAFETY: zeroed is an empty set; the numbers were checked to lie within it.
+    unsafe {
+        let mut set = std::mem::zeroed::<libc::cpu_set_t>();
+        for cpu in cpus {
+            libc::CPU_SET(*cpu, &mut set);
+        }
+        match libc::sched_setaffinity(0, std::mem::size_of_val(&set), &set) {
+            0 => Ok(()),
+            _ => Err(std::io::Error::last_os_error()),
+        }
+    }
 }
 
 /// Has the main thread called pthread_exit? It stays as a zombie until all others end.

@@ -19,6 +19,7 @@
 //! [`load`], which is pure and never fails: each wrong thing becomes a [`Problem`], and the value
 //! of the next lower rank (in the end the built-in default) is used.
 
+pub mod cpus;
 mod document;
 mod file;
 mod lookup;
@@ -38,6 +39,8 @@ pub use source::{
     gather, read_file, reason, CONFIG_VARIABLE, DEFAULT_PATH, LIBRARY_VARIABLE, MAX_BYTES,
 };
 pub use table::{Key, Kind, Preset, KEYS};
-pub use typed::{Config, Format, Level, Listen, Log, Pool, Readers, Reasons, Stats};
+pub use typed::{
+    Config, Events, Format, Level, Listen, Log, Pool, Readers, Reasons, Stats, Taker,
+};
 pub use value::Value;
 pub use vars::parse_setting;

@@ -19,6 +19,8 @@ pub enum Kind {
     Directory,
     /// A list of program names.
     Names,
+    /// CPU numbers and ranges, `device`, or empty for any.
+    Cpus,
 }
 
 /// A default, in a form that a constant can hold.
@@ -244,5 +246,40 @@ pub const KEYS: &[Key] = &[
         per_program: true,
         help: "Share of the queue pairs of a device that may lie ready in one process",
         more: "Counted from the device's max_qp and max_cq. 0 keeps none.",
+    },
+    Key {
+        name: "events.mode",
+        kind: Kind::Choice(&["auto", "off", "inline", "thread"]),
+        default: Preset::Text("auto"),
+        per_program: true,
+        help: "How CM events are taken from the kernel",
+        more: "\"inline\" takes up to events.batch events with one system call, in the program's own call, on each \
+               event channel that the program makes non-blocking; blocking channels stay as they are. \"thread\" \
+               has a thread of the library read all channels that the program creates. \"auto\" is \"inline\", or \
+               \"thread\" where events.cpus or events.busy_poll_us is set. \"off\" leaves all channels alone.",
+    },
+    Key {
+        name: "events.batch",
+        kind: Kind::Int { min: 1, max: 16, unit: "events" },
+        default: Preset::Int(16),
+        per_program: true,
+        help: "The most events taken with one system call",
+        more: "Connection requests among them never exceed the listen backlog.",
+    },
+    Key {
+        name: "events.cpus",
+        kind: Kind::Cpus,
+        default: Preset::Text(""),
+        per_program: true,
+        help: "The CPUs on which the thread that reads events may run",
+        more: "\"device\" is those of the NUMA node of the first RDMA device that tells one.",
+    },
+    Key {
+        name: "events.busy_poll_us",
+        kind: Kind::Int { min: 0, max: 1_000_000, unit: "us" },
+        default: Preset::Int(0),
+        per_program: true,
+        help: "How long the thread that reads events looks for more without sleeping after each one",
+        more: "It keeps a CPU busy for that time. 0 is off.",
     },
 ];

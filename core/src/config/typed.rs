@@ -8,6 +8,7 @@ use std::time::Duration;
 use serde::{Deserialize, Deserializer};
 use serde_json::{Map, Value as Json};
 
+use super::cpus::Cpus;
 use super::resolve::{load, Input, Setting};
 use crate::pool::Settings;
 
@@ -25,6 +26,7 @@ pub struct Config {
     pub listen: Listen,
     pub stats: Stats,
     pub pool: Pool,
+    pub events: Events,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
@@ -113,6 +115,51 @@ impl Pool {
     }
 }
 
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Events {
+    mode: EventsMode,
+    /// The most events taken with one system call.
+    pub batch: usize,
+    pub cpus: Cpus,
+    /// Zero is off.
+    #[serde(rename = "busy_poll_us", deserialize_with = "micros")]
+    pub busy_poll: Duration,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+enum EventsMode {
+    Auto,
+    Off,
+    Inline,
+    Thread,
+}
+
+/// Who takes CM events from the kernel.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Taker {
+    /// librdmacm, as without us.
+    Librdmacm,
+    /// We, in the program's own call.
+    Inline,
+    /// A thread of ours.
+    Thread,
+}
+
+impl Config {
+    /// Who takes CM events from the kernel; no thread where none may be started.
+    pub fn events_taker(&self) -> Taker {
+        let asked = self.events.cpus != Cpus::Any || !self.events.busy_poll.is_zero();
+        match self.events.mode {
+            EventsMode::Off => Taker::Librdmacm,
+            EventsMode::Thread if self.threads => Taker::Thread,
+            EventsMode::Auto if asked && self.threads => Taker::Thread,
+            _ => Taker::Inline,
+        }
+    }
+}
+
 /// The order is by how much is written: `Off` is the least.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Deserialize)]
 #[serde(rename_all = "lowercase")]
@@ -176,6 +223,10 @@ fn millis<'de, D: Deserializer<'de>>(d: D) -> Result<Duration, D::Error> {
 
 fn seconds<'de, D: Deserializer<'de>>(d: D) -> Result<Duration, D::Error> {
     u64::deserialize(d).map(Duration::from_secs)
+}
+
+fn micros<'de, D: Deserializer<'de>>(d: D) -> Result<Duration, D::Error> {
+    u64::deserialize(d).map(Duration::from_micros)
 }
 
 fn on_off<'de, D: Deserializer<'de>>(d: D) -> Result<bool, D::Error> {

@@ -85,6 +85,10 @@ impl Kind {
             Kind::Path => "a file name, %p in it is the process id, or \"\" for none".to_owned(),
             Kind::Directory => "the name of a directory, from / on, or \"\" for none".to_owned(),
             Kind::Names => "a list of program names, each without a directory".to_owned(),
+            Kind::Cpus => {
+                "CPU numbers and ranges such as \"5,6\" or \"0-3\", \"device\", or \"\" for any"
+                    .to_owned()
+            }
         }
     }
 
@@ -109,6 +113,7 @@ impl Kind {
             },
             Kind::Path => check_path(text),
             Kind::Directory => check_directory(text),
+            Kind::Cpus => super::cpus::Cpus::parse(text).map(|_| Value::Text(text.to_owned())),
             _ => Err(format!("{} is a string", shown(text))),
         }
     }

@@ -1,0 +1,78 @@
+//! `<rdma/rdma_user_cm.h>`: the commands that librdmacm writes to an event channel's descriptor.
+//!
+//! A command is a header and its structure. Offsets below count from the start of the header; they are
+//! checked against the installed header by `c-tests/calls/ucm_abi.c`.
+
+/// `struct rdma_ucm_cmd_hdr`: u32 cmd, u16 in, u16 out.
+pub const HEADER: usize = 8;
+
+/// `RDMA_USER_CM_CMD_*`.
+pub mod cmd {
+    pub const CREATE_ID: u32 = 0;
+    pub const DESTROY_ID: u32 = 1;
+    pub const LISTEN: u32 = 7;
+    pub const ACCEPT: u32 = 8;
+    pub const GET_EVENT: u32 = 12;
+    pub const JOIN_IP_MCAST: u32 = 16;
+    pub const LEAVE_MCAST: u32 = 17;
+    pub const MIGRATE_ID: u32 = 18;
+    pub const JOIN_MCAST: u32 = 22;
+    /// Far above the last one of Linux 6.12: what is above is no command.
+    pub const MOST: u32 = 64;
+}
+
+/// `struct rdma_ucm_create_id`.
+pub mod create_id {
+    pub const UID: usize = 8;
+    pub const RESPONSE: usize = 16;
+}
+
+/// `struct rdma_ucm_destroy_id`, which LEAVE_MCAST takes too.
+pub mod destroy_id {
+    pub const RESPONSE: usize = 8;
+    pub const ID: usize = 16;
+    pub const SIZE: usize = 24;
+}
+
+/// `struct rdma_ucm_listen`.
+pub mod listen {
+    pub const ID: usize = 8;
+    pub const BACKLOG: usize = 12;
+}
+
+/// `struct rdma_ucm_accept`.
+pub mod accept {
+    pub const UID: usize = 8;
+    pub const ID: usize = 288;
+}
+
+/// `struct rdma_ucm_join_ip_mcast`.
+pub mod join_ip_mcast {
+    pub const RESPONSE: usize = 8;
+    pub const UID: usize = 16;
+    pub const ID: usize = 52;
+}
+
+/// `struct rdma_ucm_join_mcast`.
+pub mod join_mcast {
+    pub const RESPONSE: usize = 8;
+    pub const UID: usize = 16;
+    pub const ID: usize = 24;
+}
+
+/// `struct rdma_ucm_get_event`.
+pub mod get_event {
+    pub const RESPONSE: usize = 8;
+    pub const SIZE: usize = 16;
+    /// What the kernel insists on for the answer: `struct rdma_ucm_event_resp` without its last two members
+    /// (`ucma_get_event`, drivers/infiniband/core/ucma.c).
+    pub const LEAST_ANSWER: usize = 324;
+}
+
+/// `struct rdma_ucm_migrate_id`.
+pub mod migrate_id {
+    pub const RESPONSE: usize = 8;
+    pub const ID: usize = 16;
+    pub const FD: usize = 20;
+    pub const SIZE: usize = 24;
+}

@@ -1,0 +1,108 @@
+//! Functions of libc on descriptors. For all but event channels' they are libc's own, a bounds check and one
+//! load later: async-signal-safe, without lock or allocation, cancellation points as before.
+
+use crate::tap::{self, descriptors, next};
+use libc::{c_int, c_void, epoll_event, size_t, ssize_t};
+
+/// # Safety
+/// As `write`.
+#[cfg_attr(not(test), no_mangle)]
+pub unsafe extern "C-unwind" fn write(fd: c_int, buffer: *const c_void, size: size_t) -> ssize_t {
+    // SAFETY: the program's arguments.
+    unsafe {
+        match tap::find(fd) {
+            None => next::write(fd, buffer, size),
+            Some(tap) => tap::write(tap, fd, buffer, size),
+        }
+    }
+}
+
+/// Declared with three arguments: on Linux a variadic argument stands where a named one would.
+///
+/// # Safety
+/// As `fcntl`.
+#[cfg_attr(not(test), no_mangle)]
+pub unsafe extern "C-unwind" fn fcntl(fd: c_int, command: c_int, argument: usize) -> c_int {
+    // SAFETY: the program's arguments.
+    let result = unsafe { next::fcntl(fd, command, argument) };
+    if result >= 0 {
+        descriptors::fcntl_done(fd, command, argument, result);
+    }
+    result
+}
+
+/// # Safety
+/// As `fcntl64`.
+#[cfg_attr(not(test), no_mangle)]
+pub unsafe extern "C-unwind" fn fcntl64(fd: c_int, command: c_int, argument: usize) -> c_int {
+    // SAFETY: the program's arguments.
+    let result = unsafe { next::fcntl64(fd, command, argument) };
+    if result >= 0 {
+        descriptors::fcntl_done(fd, command, argument, result);
+    }
+    result
+}
+
+/// # Safety
+/// As `ioctl`.
+#[cfg_attr(not(test), no_mangle)]
+pub unsafe extern "C-unwind" fn ioctl(fd: c_int, request: u64, argument: usize) -> c_int {
+    // SAFETY: the program's arguments.
+    let result = unsafe { next::ioctl(fd, request, argument) };
+    if result >= 0 && request == libc::FIONBIO {
+        // SAFETY: the kernel has just read an int there.
+        descriptors::fionbio_done(fd, unsafe { *(argument as *const c_int) } != 0);
+    }
+    result
+}
+
+/// # Safety
+/// As `epoll_ctl`.
+#[cfg_attr(not(test), no_mangle)]
+pub unsafe extern "C-unwind" fn epoll_ctl(
+    set: c_int,
+    op: c_int,
+    fd: c_int,
+    event: *mut epoll_event,
+) -> c_int {
+    // SAFETY: the program's arguments.
+    unsafe {
+        descriptors::about_to_add(op, fd, event);
+        next::epoll_ctl(set, op, fd, event)
+    }
+}
+
+/// # Safety
+/// As `dup`: any number may be given.
+#[cfg_attr(not(test), no_mangle)]
+pub unsafe extern "C-unwind" fn dup(fd: c_int) -> c_int {
+    let result = next::dup(fd);
+    if result >= 0 {
+        descriptors::dup_done(fd, result);
+    }
+    result
+}
+
+/// # Safety
+/// As `dup2`: any numbers may be given.
+#[cfg_attr(not(test), no_mangle)]
+pub unsafe extern "C-unwind" fn dup2(from: c_int, to: c_int) -> c_int {
+    descriptors::about_to_replace(from, to);
+    let result = next::dup2(from, to);
+    if result >= 0 {
+        descriptors::dup_done(from, result);
+    }
+    result
+}
+
+/// # Safety
+/// As `dup3`: any numbers may be given.
+#[cfg_attr(not(test), no_mangle)]
+pub unsafe extern "C-unwind" fn dup3(from: c_int, to: c_int, flags: c_int) -> c_int {
+    descriptors::about_to_replace(from, to);
+    let result = next::dup3(from, to, flags);
+    if result >= 0 {
+        descriptors::dup_done(from, result);
+    }
+    result
+}

@@ -1,0 +1,210 @@
+//! One `write` on an event channel's descriptor: which command is it, and what is to be done about it.
+
+use super::channel::{How, Tap};
+use super::handles::{GROUPS, IDS, LISTENS, OWNERS};
+use super::{next, serve, undo};
+use crate::abi::ucm::{accept, cmd, create_id, destroy_id, get_event, join_ip_mcast, join_mcast};
+use crate::abi::ucm::{listen, migrate_id, HEADER};
+use crate::boundary::guard;
+use libc::{c_int, c_void, size_t, ssize_t};
+use std::sync::atomic::Ordering;
+
+/// A command as librdmacm wrote it.
+#[derive(Clone, Copy)]
+pub struct Command {
+    pub at: *const u8,
+    pub size: usize,
+    pub cmd: u32,
+    /// Bytes that there are for the answer.
+    pub out: usize,
+}
+
+impl Command {
+    /// Reads a header; `None` if this is no command: the program may have closed the channel's descriptor
+    /// behind librdmacm's back and use its number for something else.
+    ///
+    /// # Safety
+    /// `at` is null or readable for `size` bytes.
+    unsafe fn read(at: *const c_void, size: size_t) -> Option<Command> {
+        if at.is_null() || size < HEADER {
+            return None;
+        }
+        let mut command = Command {
+            at: at.cast(),
+            size,
+            cmd: 0,
+            out: 0,
+        };
+        // SAFETY: the header lies within the size.
+        unsafe {
+            command.cmd = command.u32(0);
+            let lengths = command.u32(4).to_ne_bytes();
+            let size_in = u16::from_ne_bytes([lengths[0], lengths[1]]) as usize;
+            command.out = u16::from_ne_bytes([lengths[2], lengths[3]]) as usize;
+            (command.cmd < cmd::MOST && size_in + HEADER == size).then_some(command)
+        }
+    }
+
+    /// # Safety
+    /// The number lies within the command.
+    pub unsafe fn u32(&self, offset: usize) -> u32 {
+        // SAFETY: as promised by the caller; no alignment is taken for granted.
+        unsafe { self.at.add(offset).cast::<u32>().read_unaligned() }
+    }
+
+    /// # Safety
+    /// As for `u32`.
+    pub unsafe fn u64(&self, offset: usize) -> u64 {
+        // SAFETY: as promised by the caller.
+        unsafe { self.at.add(offset).cast::<u64>().read_unaligned() }
+    }
+
+    /// Does the command reach that far?
+    fn has(&self, end: usize) -> bool {
+        self.size >= end
+    }
+
+    /// Hands it to the kernel as it is.
+    ///
+    /// # Safety
+    /// The command is the program's, whole.
+    pub unsafe fn forward(&self, tap: &Tap) -> ssize_t {
+        // SAFETY: as promised by the caller.
+        unsafe { next::write(tap.kernel().0, self.at.cast(), self.size) }
+    }
+
+    pub fn went_well(&self, written: ssize_t) -> bool {
+        written == self.size as ssize_t
+    }
+}
+
+/// `write` on a descriptor that is an event channel's.
+///
+/// # Safety
+/// As `write`.
+pub unsafe fn write(tap: &'static Tap, fd: c_int, buffer: *const c_void, size: size_t) -> ssize_t {
+    // SAFETY: the program's buffer.
+    let command = match unsafe { Command::read(buffer, size) } {
+        Some(command) => command,
+        // SAFETY: the program's arguments.
+        None => return unsafe { next::write(fd, buffer, size) },
+    };
+    // SAFETY: the command is whole, and each arm asks for its length.
+    unsafe {
+        match command.cmd {
+            _ if tap.how() == How::Foreign => command.forward(tap),
+            cmd::GET_EVENT
+                if command.size == get_event::SIZE && command.out >= get_event::LEAST_ANSWER =>
+            {
+                serve::get_event(tap, &command)
+            }
+            cmd::DESTROY_ID if command.size == destroy_id::SIZE => undo::destroy_id(tap, &command),
+            cmd::LEAVE_MCAST if command.size == destroy_id::SIZE => {
+                undo::leave_group(tap, &command)
+            }
+            cmd::MIGRATE_ID if command.size == migrate_id::SIZE => undo::migrate(tap, &command),
+            cmd::CREATE_ID if command.has(create_id::RESPONSE + 8) => created(tap, &command),
+            cmd::ACCEPT if command.has(accept::ID + 4) => {
+                // The kernel sends events of the id from here on. A failed accept leaves a number that is
+                // right all the same: it is the structure of this id.
+                IDS.set(command.u32(accept::ID), command.u64(accept::UID));
+                command.forward(tap)
+            }
+            cmd::LISTEN if command.has(listen::BACKLOG + 4) => listens(tap, &command),
+            cmd::JOIN_IP_MCAST if command.has(join_ip_mcast::ID + 4) => joined(
+                tap,
+                &command,
+                join_ip_mcast::RESPONSE,
+                join_ip_mcast::UID,
+                join_ip_mcast::ID,
+            ),
+            cmd::JOIN_MCAST if command.has(join_mcast::ID + 4) => joined(
+                tap,
+                &command,
+                join_mcast::RESPONSE,
+                join_mcast::UID,
+                join_mcast::ID,
+            ),
+            _ => command.forward(tap),
+        }
+    }
+}
+
+/// The handle that the kernel answered.
+///
+/// # Safety
+/// The command went well, and its answer's address stands at `response`.
+unsafe fn answered(command: &Command, response: usize) -> Option<u32> {
+    // SAFETY: as promised by the caller; the kernel has just written there.
+    unsafe { (command.u64(response) as *const u32).as_ref().copied() }
+}
+
+/// # Safety
+/// A whole CREATE_ID.
+unsafe fn created(tap: &Tap, command: &Command) -> ssize_t {
+    // SAFETY: as promised by the caller.
+    unsafe {
+        let written = command.forward(tap);
+        if command.went_well(written) {
+            if let Some(handle) = answered(command, create_id::RESPONSE) {
+                IDS.set(handle, command.u64(create_id::UID));
+            }
+        }
+        written
+    }
+}
+
+/// # Safety
+/// A whole JOIN_IP_MCAST or JOIN_MCAST, with these offsets.
+unsafe fn joined(tap: &Tap, command: &Command, response: usize, uid: usize, id: usize) -> ssize_t {
+    // SAFETY: as promised by the caller.
+    unsafe {
+        let written = command.forward(tap);
+        if command.went_well(written) {
+            if let Some(handle) = answered(command, response) {
+                GROUPS.set(handle, command.u64(uid));
+                OWNERS.set(handle, u64::from(command.u32(id)) + 1);
+            }
+        }
+        written
+    }
+}
+
+/// Remembers the backlog: it bounds what is read ahead.
+///
+/// # Safety
+/// A whole LISTEN.
+unsafe fn listens(tap: &Tap, command: &Command) -> ssize_t {
+    // SAFETY: as promised by the caller.
+    unsafe {
+        let written = command.forward(tap);
+        let handle = command.u32(listen::ID);
+        let uid = IDS.get(handle);
+        if command.went_well(written) && uid != 0 {
+            let asked = command.u32(listen::BACKLOG) as i32;
+            // 0 and less are the kernel's greatest, `ucma_listen`.
+            let backlog = u32::try_from(asked).ok().filter(|b| *b > 0);
+            guard::run(|| {
+                let mut locked = tap.lock();
+                locked
+                    .behind
+                    .listens(uid & !LISTENS, backlog.unwrap_or(u32::MAX));
+                IDS.set(handle, uid | LISTENS);
+            });
+        }
+        written
+    }
+}
+
+/// May events of this channel be waiting in its queue?
+pub fn reads_ahead(tap: &Tap) -> bool {
+    tap.swapped() || tap.queue.used()
+}
+
+/// Is the program's descriptor non-blocking? Asked of the kernel where a duplicate may have changed it.
+pub fn nonblocking(tap: &Tap) -> bool {
+    if tap.duplicated.load(Ordering::Acquire) || tap.how() == How::Thread {
+        return super::descriptors::is_nonblocking(tap.app().0);
+    }
+    tap.nonblocking.load(Ordering::Acquire)
+}

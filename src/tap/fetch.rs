@@ -1,0 +1,200 @@
+//! Taking events from the kernel: up to 16 with one system call.
+//!
+//! The ucma device has `.write` and no `.write_iter`, so the kernel runs a `writev` segment by segment and
+//! stops at the first that fails (`do_loop_readv_writev`, fs/read_write.c): 16 GET_EVENT commands are up to 16
+//! events.
+
+use super::channel::{KernelFd, Locked, Tap};
+use super::next;
+use super::ready::Link;
+use crate::abi::ucm::{cmd, get_event};
+use crate::boundary::guard;
+use cmshim_core::ahead::{Event, BYTES};
+use libc::{c_int, c_void, iovec};
+use std::sync::atomic::Ordering;
+
+/// The most events taken with one system call.
+pub const MOST: usize = 16;
+
+#[repr(C)]
+#[derive(Clone, Copy)]
+struct GetEvent {
+    cmd: u32,
+    size_in: u16,
+    size_out: u16,
+    response: u64,
+}
+
+/// Where the kernel writes. Made once for a channel and not cleared: the kernel writes the same number of
+/// bytes each time, and what is behind them stays zero.
+pub struct Buffers {
+    events: [Event; MOST],
+    commands: [GetEvent; MOST],
+    segments: [iovec; MOST],
+}
+
+// SAFETY: the pointers of the segments point into the same allocation, and are used under the channel's
+// lock only.
+unsafe impl Send for Buffers {}
+
+impl Buffers {
+    fn new() -> Box<Buffers> {
+        let none = iovec {
+            iov_base: std::ptr::null_mut(),
+            iov_len: get_event::SIZE,
+        };
+        let command = GetEvent {
+            cmd: cmd::GET_EVENT,
+            size_in: (get_event::SIZE - crate::abi::ucm::HEADER) as u16,
+            size_out: BYTES as u16,
+            response: 0,
+        };
+        let mut made = Box::new(Buffers {
+            events: [Event::EMPTY; MOST],
+            commands: [command; MOST],
+            segments: [none; MOST],
+        });
+        // The box does not move any more.
+        for i in 0..MOST {
+            made.commands[i].response = made.events[i].words.as_mut_ptr() as u64;
+            made.segments[i].iov_base = std::ptr::from_mut(&mut made.commands[i]).cast();
+        }
+        made
+    }
+
+    /// Takes up to `most` events; errno if there is none.
+    fn fill(&mut self, fd: KernelFd, most: usize) -> Result<&[Event], c_int> {
+        let size = get_event::SIZE;
+        // SAFETY: the segments are commands of that size, whose answers go to `events`; both live in self.
+        let written = unsafe {
+            match most {
+                1 => next::write(fd.0, self.segments[0].iov_base as *const c_void, size),
+                n => libc::writev(fd.0, self.segments.as_ptr(), n.min(MOST) as c_int),
+            }
+        };
+        match usize::try_from(written) {
+            Err(_) => Err(guard::errno()),
+            Ok(bytes) => Ok(&self.events[..bytes / size]),
+        }
+    }
+}
+
+/// What came of it.
+pub enum Fetched {
+    /// One for the caller; others may be in the queue.
+    Event(Event),
+    /// Somebody else's fetch filled the queue meanwhile.
+    Queue,
+    Errno(c_int),
+}
+
+impl Tap {
+    /// Takes events for a caller who found the queue empty. Inside `guard::run`, and the kernel's descriptor
+    /// is non-blocking.
+    pub fn fetch(&self, batch: usize) -> Fetched {
+        let mut locked = self.lock();
+        if !self.queue.is_empty() {
+            return Fetched::Queue;
+        }
+        let link = match locked.link.is_some() {
+            true => None,
+            false => Link::reserve(),
+        };
+        let most = match link.is_some() || locked.link.is_some() {
+            true => self.queue.room(&locked.behind, batch).max(1),
+            false => 1,
+        };
+        match self.take(&mut locked, most) {
+            Ok(mut events) => {
+                let first = events.remove(0);
+                self.keep(&mut locked, events, link);
+                Fetched::Event(first)
+            }
+            Err(errno) => {
+                if let Some(link) = link {
+                    link.forget();
+                }
+                Fetched::Errno(errno)
+            }
+        }
+    }
+
+    /// Takes up to `most` events; at least one, or errno.
+    fn take(&self, locked: &mut Locked, most: usize) -> Result<Vec<Event>, c_int> {
+        let buffers = locked.buffers.get_or_insert_with(Buffers::new);
+        let events = buffers.fill(self.kernel(), most)?.to_vec();
+        self.full
+            .store(most > 1 && events.len() == most, Ordering::Relaxed);
+        match events.is_empty() {
+            true => Err(libc::EAGAIN),
+            false => Ok(events),
+        }
+    }
+
+    /// Puts events into the queue, and makes the channel readable for them.
+    fn keep(&self, locked: &mut Locked, events: Vec<Event>, link: Option<Link>) {
+        if events.is_empty() {
+            if let Some(link) = link {
+                link.forget();
+            }
+            return;
+        }
+        self.queue.put(&mut locked.behind, events);
+        self.show(locked, link);
+    }
+
+    /// Makes the channel readable, with a place kept before or a new one.
+    pub fn show(&self, locked: &mut Locked, link: Option<Link>) {
+        if locked.link.is_some() {
+            if let Some(link) = link {
+                link.forget();
+            }
+            return;
+        }
+        locked.link = link
+            .or_else(Link::reserve)
+            .and_then(|link| link.put(self.app()));
+        if locked.link.is_none() && self.swapped() {
+            log::warn!(
+                "an event channel cannot be made readable for events that were read ahead ({}): \
+                 a program that waits on its descriptor may not see them at once",
+                std::io::Error::last_os_error()
+            );
+        }
+    }
+
+    /// The queue has run empty: looks for more if the last batch was a full one, or else says that there is
+    /// nothing to read. Inside `guard::run`.
+    pub fn drained(&self, batch: usize) {
+        let mut locked = self.lock();
+        self.queue.refill(&mut locked.behind);
+        if !self.queue.is_empty() {
+            return;
+        }
+        if self.full.load(Ordering::Relaxed) && locked.link.is_some() {
+            let most = self.queue.room(&locked.behind, batch);
+            if most > 0 {
+                if let Ok(events) = self.take(&mut locked, most) {
+                    self.keep(&mut locked, events, None);
+                    return;
+                }
+            }
+        }
+        if let Some(link) = locked.link.take() {
+            link.unlink(self.app());
+        }
+    }
+
+    /// Fills the queue for the aggregator; the number of events, 0 if there was none or no room.
+    pub fn read_ahead(&self, locked: &mut Locked, batch: usize) -> usize {
+        let most = self.queue.room(&locked.behind, batch);
+        if most == 0 {
+            self.paused.store(true, Ordering::Release);
+            return 0;
+        }
+        let events = self.take(locked, most).unwrap_or_default();
+        let count = events.len();
+        self.keep(locked, events, None);
+        count
+    }
+}

@@ -1,0 +1,146 @@
+//! From the making of a channel to its end, and in a forked child.
+
+use super::channel::{AppFd, How, KernelFd, Tap};
+use super::ready::AlwaysReadable;
+use super::{aggregator, swap, table};
+use crate::boundary::shim::{self, Shim};
+use crate::lock::lock;
+use cmshim_core::config::Taker;
+use libc::c_int;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::Mutex;
+
+/// What all channels of a process share.
+pub struct Shared {
+    pub always: AlwaysReadable,
+    /// Destroyed channels, to be used again.
+    free: Mutex<Vec<&'static Tap>>,
+    /// Hidden descriptors.
+    pub extra: AtomicUsize,
+    /// False once librdmacm's writes were seen not to come through us.
+    pub works: AtomicBool,
+    pub aggregator: aggregator::Aggregator,
+}
+
+impl Default for Shared {
+    fn default() -> Shared {
+        Shared {
+            always: AlwaysReadable::default(),
+            free: Mutex::default(),
+            extra: AtomicUsize::new(0),
+            works: AtomicBool::new(true),
+            aggregator: aggregator::Aggregator::default(),
+        }
+    }
+}
+
+/// librdmacm has made a channel. `internal`: for an id without one, so that the program does not know of it.
+/// Inside `guard::run`.
+pub fn channel_made(shim: &'static Shim, fd: c_int, internal: bool) {
+    let taker = shim.config.events_taker();
+    if taker == Taker::Librdmacm || fd < 0 || fd as usize >= table::DESCRIPTORS {
+        return;
+    }
+    let tap = fresh(shim);
+    tap.begin(fd, internal);
+    table::set(fd, tap);
+    if taker == Taker::Thread {
+        swap::swap(shim, tap, How::Thread);
+    }
+}
+
+fn fresh(shim: &'static Shim) -> &'static Tap {
+    let used = lock(&shim.state().tap.free).pop();
+    used.unwrap_or_else(|| Box::leak(Box::new(Tap::new())))
+}
+
+/// librdmacm is about to close the channel's descriptor. Inside `guard::run`.
+pub fn channel_ends(shim: &'static Shim, fd: c_int) {
+    let Some(tap) = table::find(fd).filter(|tap| tap.app().0 == fd) else {
+        return;
+    };
+    table::clear(fd);
+    end(shim, tap);
+}
+
+/// The channel's descriptor is something else now: the program put another file there.
+pub fn replaced(shim: &'static Shim, tap: &'static Tap) {
+    table::clear(tap.app().0);
+    end(shim, tap);
+}
+
+fn end(shim: &'static Shim, tap: &'static Tap) {
+    let shared = &shim.state().tap;
+    let how = tap.how();
+    if how == How::Foreign {
+        // The parent's: only our copy of the descriptor is closed, and its lock is never taken again.
+        if tap.kernel().0 != tap.app().0 {
+            close(tap.kernel());
+        }
+        return;
+    }
+    let swapped = tap.swapped();
+    let mut locked = tap.lock();
+    if how == How::Thread {
+        aggregator::remove(shim, tap.kernel());
+    }
+    if let Some(link) = locked.link.take() {
+        link.unlink(tap.app());
+    }
+    // Requests among them go with the channel: the kernel destroys all its ids.
+    while tap.queue.pop().is_some() || tap.queue.more() {
+        tap.queue.refill(&mut locked.behind);
+    }
+    locked.behind = Default::default();
+    if swapped {
+        if swap::intact(tap) {
+            close(tap.kernel());
+        }
+        shared.extra.fetch_sub(1, Ordering::AcqRel);
+    }
+    tap.set_descriptors(AppFd(-1), KernelFd(-1), How::Plain);
+    drop(locked);
+    lock(&shared.free).push(tap);
+}
+
+fn close(fd: KernelFd) {
+    // SAFETY: the duplicate that the swap made.
+    unsafe { libc::close(fd.0) };
+}
+
+/// The program puts the channel into an epoll set in a way that no set of ours can be used: it gets the
+/// kernel's descriptor back. Inside `guard::run`.
+pub fn undo_swap(shim: &'static Shim, tap: &'static Tap) {
+    let locked = tap.lock();
+    let (app, kernel) = (tap.app(), tap.kernel());
+    if tap.how() != How::Inline || !tap.queue.is_empty() || !swap::intact(tap) {
+        return;
+    }
+    if swap::put_back(app, kernel) {
+        tap.exposed.store(true, Ordering::Release);
+        tap.set_descriptors(app, KernelFd(app.0), How::Plain);
+        close(kernel);
+        shim.state().tap.extra.fetch_sub(1, Ordering::AcqRel);
+    }
+    drop(locked);
+}
+
+/// In a forked child every channel is the parent's: the kernel refuses its commands (EACCES,
+/// `ib_safe_file_access`), and the epoll sets are shared with the parent.
+pub fn fork_child() {
+    for tap in table::all() {
+        tap.set_how(How::Foreign);
+    }
+}
+
+/// Does another event of the channel wait already? `None` where its events are not read ahead, and the
+/// kernel must be asked.
+pub fn more(fd: c_int) -> Option<bool> {
+    let tap = table::find(fd).filter(|tap| tap.swapped())?;
+    Some(!tap.queue.is_empty())
+}
+
+/// The shim, for a hook on a descriptor: `None` inside our own code.
+pub fn hooked() -> Option<&'static Shim> {
+    shim::existing().filter(|shim| shim.on() && !crate::boundary::guard::inside())
+}

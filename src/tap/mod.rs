@@ -1,0 +1,29 @@
+//! The tap: CM events are taken from the kernel in batches and handed to librdmacm one by one.
+//!
+//! librdmacm reaches the kernel by `write(channel->fd, command)` and in no other way. `write` comes through
+//! here: for a descriptor in `table`, `commands` looks at the command. GET_EVENT is served from the events
+//! read ahead (`serve`), DESTROY_ID, LEAVE_MCAST and MIGRATE_ID are corrected for them (`undo`), all else goes
+//! on as it is. Everything with a side effect stays in librdmacm, in the program's own thread and order.
+//!
+//! A channel is left as it is until the program makes it non-blocking (`swap`): then its descriptor becomes
+//! an epoll set that is readable exactly when an event can be had, and the kernel's descriptor moves to a
+//! high number. With an `aggregator` thread all channels are swapped when they are made.
+
+mod aggregator;
+mod channel;
+mod commands;
+pub mod descriptors;
+mod fetch;
+pub mod handles;
+mod lifetime;
+pub mod next;
+mod ready;
+mod serve;
+mod swap;
+mod table;
+mod undo;
+mod waiting;
+
+pub use commands::write;
+pub use lifetime::{channel_ends, channel_made, fork_child, more, Shared};
+pub use table::find;

@@ -1,0 +1,93 @@
+//! What makes a channel's descriptor readable while events wait in the queue: an eventfd that always is,
+//! put into the channel's epoll set for that time. One eventfd serves many channels.
+
+use super::channel::AppFd;
+use super::next;
+use crate::boundary::shim;
+use crate::lock::lock;
+use libc::{c_int, epoll_event};
+use std::sync::{Mutex, MutexGuard};
+
+/// Channels that share an eventfd. The kernel bounds the number of ways from a file up through nested epoll
+/// sets (100 of length 3, `path_limits` in fs/eventpoll.c), and would refuse the program's own epoll_ctl.
+const SHARED_BY: usize = 48;
+
+struct Always {
+    fd: c_int,
+    links: usize,
+}
+
+/// The eventfds of this process. Lock order: taken under a channel's lock, nothing is taken under it.
+#[derive(Default)]
+pub struct AlwaysReadable(Mutex<Vec<Always>>);
+
+/// Those of this process: a forked child has its own.
+fn all() -> Option<MutexGuard<'static, Vec<Always>>> {
+    Some(lock(&shim::existing()?.state().tap.always.0))
+}
+
+/// A place in an eventfd's count. Given back with [`Link::unlink`] or [`Link::forget`].
+#[derive(Debug)]
+pub struct Link {
+    fd: c_int,
+}
+
+impl Link {
+    /// Keeps a place; `None` when no descriptor can be had: then no event may be read ahead.
+    pub fn reserve() -> Option<Link> {
+        let mut all = all()?;
+        let at = match all.iter().position(|a| a.links < SHARED_BY) {
+            Some(at) => at,
+            None => {
+                let fd = always_readable()?;
+                all.push(Always { fd, links: 0 });
+                all.len() - 1
+            }
+        };
+        all[at].links += 1;
+        Some(Link { fd: all[at].fd })
+    }
+
+    /// Makes the channel readable; `None` if the kernel refuses.
+    pub fn put(self, channel: AppFd) -> Option<Link> {
+        if epoll(channel, libc::EPOLL_CTL_ADD, self.fd, libc::EPOLLIN as u32) {
+            return Some(self);
+        }
+        self.forget();
+        None
+    }
+
+    /// The channel is readable only if the kernel has an event.
+    pub fn unlink(self, channel: AppFd) {
+        epoll(channel, libc::EPOLL_CTL_DEL, self.fd, 0);
+        self.forget();
+    }
+
+    /// The channel's epoll set is gone, or was never told.
+    pub fn forget(self) {
+        let Some(mut all) = all() else { return };
+        if let Some(of) = all.iter_mut().find(|a| a.fd == self.fd) {
+            of.links = of.links.saturating_sub(1);
+        }
+    }
+}
+
+/// epoll_ctl on a channel's own set.
+pub fn epoll(channel: AppFd, op: c_int, fd: c_int, events: u32) -> bool {
+    let mut event = epoll_event {
+        events,
+        u64: fd as u64,
+    };
+    // SAFETY: `event` lives across the call.
+    unsafe { next::epoll_ctl(channel.0, op, fd, &mut event) == 0 }
+}
+
+/// An eventfd with a count that nobody reads.
+fn always_readable() -> Option<c_int> {
+    // SAFETY: no pointer is passed.
+    let fd = unsafe { libc::eventfd(1, libc::EFD_CLOEXEC | libc::EFD_NONBLOCK) };
+    if fd < 0 {
+        return None;
+    }
+    super::swap::move_up(fd).or(Some(fd))
+}

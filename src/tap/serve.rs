@@ -1,0 +1,95 @@
+//! GET_EVENT: from the queue, or from the kernel.
+
+use super::channel::{How, Tap};
+use super::commands::{nonblocking, reads_ahead, Command};
+use super::fetch::Fetched;
+use super::{swap, waiting};
+use crate::abi::ucm::get_event::RESPONSE;
+use crate::boundary::{guard, shim};
+use cmshim_core::ahead::{Event, BYTES};
+use libc::ssize_t;
+use std::sync::atomic::Ordering;
+
+extern "C-unwind" {
+    fn pthread_testcancel();
+}
+
+/// # Safety
+/// A whole GET_EVENT of the program.
+pub unsafe fn get_event(tap: &'static Tap, command: &Command) -> ssize_t {
+    if swap::testing() {
+        swap::proven();
+        guard::set_errno(libc::EAGAIN);
+        return -1;
+    }
+    if !reads_ahead(tap) {
+        // SAFETY: as promised by the caller.
+        return unsafe { command.forward(tap) };
+    }
+    // write is a cancellation point.
+    // SAFETY: no lock is held, and nothing here has a destructor.
+    unsafe { pthread_testcancel() };
+    loop {
+        if let Some(event) = tap.queue.pop() {
+            if tap.queue.is_empty() || tap.queue.more() || tap.paused.load(Ordering::Acquire) {
+                make_room(tap);
+            }
+            // SAFETY: as promised by the caller.
+            return unsafe { deliver(&event, command) };
+        }
+        if tap.queue.more() {
+            guard::run(|| tap.queue.refill(&mut tap.lock().behind));
+            continue;
+        }
+        let how = tap.how();
+        if how == How::Thread {
+            match waiting::wait(tap) {
+                waiting::Ended::Arrived => continue,
+                waiting::Ended::Errno(errno) => {
+                    guard::set_errno(errno);
+                    return -1;
+                }
+            }
+        }
+        if how != How::Inline || !nonblocking(tap) {
+            // Blocks in the kernel as without us.
+            // SAFETY: as promised by the caller.
+            return unsafe { command.forward(tap) };
+        }
+        match guard::run(|| tap.fetch(batch())) {
+            // SAFETY: as promised by the caller.
+            Some(Fetched::Event(event)) => return unsafe { deliver(&event, command) },
+            Some(Fetched::Queue) => continue,
+            Some(Fetched::Errno(errno)) => {
+                guard::set_errno(errno);
+                return -1;
+            }
+            // SAFETY: as promised by the caller.
+            None => return unsafe { command.forward(tap) },
+        }
+    }
+}
+
+/// The queue has run empty, or its ring has, or the aggregator waits for room in it.
+fn make_room(tap: &'static Tap) {
+    guard::run(|| match tap.how() {
+        How::Thread => super::aggregator::drained(tap),
+        _ => tap.drained(batch()),
+    });
+}
+
+fn batch() -> usize {
+    shim::existing().map_or(1, |shim| shim.config.events.batch)
+}
+
+/// # Safety
+/// A whole GET_EVENT of the program, whose answer has room for what it says.
+unsafe fn deliver(event: &Event, command: &Command) -> ssize_t {
+    let size = command.out.min(BYTES);
+    // SAFETY: as promised by the caller; the kernel would write there too.
+    unsafe {
+        let to = command.u64(RESPONSE) as *mut u8;
+        std::ptr::copy_nonoverlapping(event.words.as_ptr().cast::<u8>(), to, size);
+    }
+    command.size as ssize_t
+}

@@ -1,0 +1,240 @@
+//! The swap: the program's descriptor becomes an epoll set of ours, with its number unchanged, and the
+//! kernel's moves to a high one. Descriptors that the program opens later get the numbers they would get
+//! without us.
+
+use super::channel::{AppFd, How, KernelFd, Tap};
+use super::{aggregator, next, ready};
+use crate::abi::cm::RdmaEventChannel;
+use crate::boundary::shim::Shim;
+use crate::real;
+use libc::c_int;
+use std::cell::Cell;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+
+/// The share of the descriptor limit that the tap may take: one for each swapped channel.
+const SHARE: u64 = 8;
+/// Hidden descriptors begin at half of the limit, but not above this.
+const HIGHEST_BASE: u64 = 32_768;
+
+thread_local! {
+    static TEST: Cell<Test> = const { Cell::new(Test::None) };
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Test {
+    None,
+    Running,
+    Passed,
+}
+
+/// Is this thread looking whether librdmacm's writes come through us?
+pub fn testing() -> bool {
+    TEST.with(|t| t.get() != Test::None)
+}
+
+/// They do.
+pub fn proven() {
+    TEST.with(|t| t.set(Test::Passed));
+}
+
+/// The channel is read ahead from now on, if it can be. Inside `guard::run`.
+pub fn swap(shim: &'static Shim, tap: &'static Tap, how: How) {
+    let shared = &shim.state().tap;
+    let free = !tap.internal.load(Ordering::Acquire) && !tap.exposed.load(Ordering::Acquire);
+    if tap.how() != How::Plain || !free || !shared.works.load(Ordering::Acquire) {
+        return;
+    }
+    if let Err(why) = try_swap(shim, tap, how) {
+        static TOLD: AtomicBool = AtomicBool::new(false);
+        if !TOLD.swap(true, Ordering::AcqRel) {
+            log::info!(
+                "an event channel is left alone, its events are not taken in batches: {why}"
+            );
+        }
+    }
+}
+
+fn try_swap(shim: &'static Shim, tap: &'static Tap, how: How) -> Result<(), String> {
+    let shared = &shim.state().tap;
+    let app = tap.app();
+    if !is_event_channel(app.0) {
+        return Err("its descriptor is that of something else".to_owned());
+    }
+    let hidden = Hidden::of(app, &shared.extra)?;
+    let kernel = hidden.kernel;
+    if how == How::Thread && !aggregator::add(shim, tap, kernel) {
+        hidden.give_up(&shared.extra);
+        return Err("no thread can be started".to_owned());
+    }
+    tap.set_descriptors(app, kernel, how);
+    let result = match hidden.put_at(app, how) {
+        Ok(()) if comes_through_us(app) => return Ok(()),
+        Ok(()) => {
+            shared.works.store(false, Ordering::Release);
+            put_back(app, kernel);
+            Err(
+                "librdmacm's writes do not come through the preloaded library \
+                 (bound with -Bsymbolic, or loaded with RTLD_DEEPBIND?)"
+                    .to_owned(),
+            )
+        }
+        Err(why) => Err(why),
+    };
+    tap.set_descriptors(app, KernelFd(app.0), How::Plain);
+    if how == How::Thread {
+        aggregator::remove(shim, kernel);
+    }
+    close(kernel.0);
+    shared.extra.fetch_sub(1, Ordering::AcqRel);
+    result
+}
+
+/// The kernel's descriptor at its new number, and the epoll set that holds it.
+struct Hidden {
+    kernel: KernelFd,
+    set: c_int,
+}
+
+impl Hidden {
+    fn of(app: AppFd, extra: &AtomicUsize) -> Result<Hidden, String> {
+        let limit = soft_limit();
+        if (extra.fetch_add(1, Ordering::AcqRel) as u64 + 1) * SHARE > limit {
+            extra.fetch_sub(1, Ordering::AcqRel);
+            return Err(format!(
+                "an eighth of the process's descriptors ({limit}) is in use for this already"
+            ));
+        }
+        let failed = |what: &str| {
+            let error = std::io::Error::last_os_error();
+            extra.fetch_sub(1, Ordering::AcqRel);
+            Err(format!("{what}: {error}"))
+        };
+        let Some(kernel) = duplicate_up(app.0, limit) else {
+            return failed("its descriptor cannot be duplicated");
+        };
+        // SAFETY: no pointer is passed.
+        let set = unsafe { libc::epoll_create1(libc::EPOLL_CLOEXEC) };
+        if set < 0 {
+            close(kernel);
+            return failed("no epoll set can be made");
+        }
+        Ok(Hidden {
+            kernel: KernelFd(kernel),
+            set,
+        })
+    }
+
+    /// The set takes the program's descriptor's place. With an aggregator it only holds the kernel's, to
+    /// know it again, and is not woken by it.
+    fn put_at(self, app: AppFd, how: How) -> Result<(), String> {
+        let events = match how {
+            How::Thread => 0,
+            _ => libc::EPOLLIN as u32,
+        };
+        let put = ready::epoll(AppFd(self.set), libc::EPOLL_CTL_ADD, self.kernel.0, events)
+            && same_flags(app.0, self.set)
+            && (how != How::Thread || set_nonblocking(self.kernel.0, true))
+            && next::dup3(self.set, app.0, close_on_exec(app.0)) == app.0;
+        let error = std::io::Error::last_os_error();
+        close(self.set);
+        match put {
+            true => Ok(()),
+            false => Err(format!("its descriptor cannot be replaced: {error}")),
+        }
+    }
+
+    fn give_up(self, extra: &AtomicUsize) {
+        close(self.set);
+        close(self.kernel.0);
+        extra.fetch_sub(1, Ordering::AcqRel);
+    }
+}
+
+/// Calls librdmacm for an event; `serve` answers that there is none. Where the write goes to the kernel, the
+/// epoll set refuses it.
+fn comes_through_us(app: AppFd) -> bool {
+    let Some(get_event) = real::rdma_get_cm_event() else {
+        return false;
+    };
+    let mut channel = RdmaEventChannel { fd: app.0 };
+    let mut event = std::ptr::null_mut();
+    TEST.with(|t| t.set(Test::Running));
+    // SAFETY: a channel is its descriptor; both live across the call. No event is taken.
+    unsafe { get_event(&mut channel, &mut event) };
+    TEST.with(|t| t.replace(Test::None)) == Test::Passed
+}
+
+/// The kernel's descriptor gets its number back.
+pub fn put_back(app: AppFd, kernel: KernelFd) -> bool {
+    next::dup3(kernel.0, app.0, close_on_exec(app.0)) == app.0
+}
+
+/// Is the descriptor still our set, and the hidden one still the kernel's that is in it? A program may close
+/// descriptors that it does not know, and get their numbers again.
+pub fn intact(tap: &Tap) -> bool {
+    let events = match tap.how() {
+        How::Thread => 0,
+        _ => libc::EPOLLIN as u32,
+    };
+    tap.swapped() && ready::epoll(tap.app(), libc::EPOLL_CTL_MOD, tap.kernel().0, events)
+}
+
+/// Moves a descriptor of ours to a high number; `None` if it stays where it is.
+pub fn move_up(fd: c_int) -> Option<c_int> {
+    let moved = duplicate_up(fd, soft_limit())?;
+    close(fd);
+    Some(moved)
+}
+
+fn duplicate_up(fd: c_int, limit: u64) -> Option<c_int> {
+    let base = (limit / 2).min(HIGHEST_BASE) as usize;
+    // SAFETY: no pointer is passed.
+    let high = unsafe { next::fcntl(fd, libc::F_DUPFD_CLOEXEC, base) };
+    (high >= 0).then_some(high)
+}
+
+fn soft_limit() -> u64 {
+    let mut limit = libc::rlimit {
+        rlim_cur: 0,
+        rlim_max: 0,
+    };
+    // SAFETY: `limit` is writable.
+    unsafe { libc::getrlimit(libc::RLIMIT_NOFILE, &mut limit) };
+    limit.rlim_cur
+}
+
+/// Only the kernel's event channels are character devices that librdmacm opened at this number; its
+/// number may have become something else's if the program closed it itself.
+fn is_event_channel(fd: c_int) -> bool {
+    let Ok(name) = std::fs::read_link(format!("/proc/self/fd/{fd}")) else {
+        return false;
+    };
+    name.ends_with("rdma_cm")
+}
+
+fn close_on_exec(fd: c_int) -> c_int {
+    // SAFETY: no pointer is passed.
+    match unsafe { next::fcntl(fd, libc::F_GETFD, 0) } & libc::FD_CLOEXEC {
+        0 => 0,
+        _ => libc::O_CLOEXEC,
+    }
+}
+
+fn same_flags(from: c_int, to: c_int) -> bool {
+    // SAFETY: no pointer is passed.
+    unsafe {
+        let flags = next::fcntl(from, libc::F_GETFL, 0);
+        flags >= 0 && next::fcntl(to, libc::F_SETFL, flags as usize) == 0
+    }
+}
+
+pub fn set_nonblocking(fd: c_int, on: bool) -> bool {
+    let flags = if on { libc::O_NONBLOCK } else { 0 };
+    // SAFETY: no pointer is passed.
+    unsafe { next::fcntl(fd, libc::F_SETFL, flags as usize) == 0 }
+}
+
+fn close(fd: c_int) {
+    // SAFETY: a descriptor of ours.
+    unsafe { libc::close(fd) };
+}

@@ -1,0 +1,200 @@
+//! Commands that end or move an id: the kernel counts every event that was taken, librdmacm waits until the
+//! program has acked as many, and those in the queue the program has never seen.
+
+use super::channel::{How, Tap};
+use super::commands::{reads_ahead, Command};
+use super::handles::{GROUPS, IDS, LISTENS, OWNERS};
+use super::{next, table};
+use crate::abi::ucm::{cmd, destroy_id as layout, migrate_id as move_layout, HEADER};
+use crate::boundary::guard;
+use cmshim_core::ahead::{Event, Gone};
+use libc::ssize_t;
+use std::sync::MutexGuard;
+
+/// The handle of the id that joined a group.
+fn owner(group: u32) -> Option<u32> {
+    u32::try_from(OWNERS.get(group).checked_sub(1)?).ok()
+}
+
+/// # Safety
+/// A whole DESTROY_ID of the program.
+pub unsafe fn destroy_id(tap: &'static Tap, command: &Command) -> ssize_t {
+    // SAFETY: as promised by the caller.
+    unsafe {
+        let handle = command.u32(layout::ID);
+        // Taken before: as soon as the kernel has destroyed the id, the handle may be a new one's.
+        let known = IDS.take(handle);
+        let written = command.forward(tap);
+        if !command.went_well(written) {
+            if known != 0 {
+                IDS.set(handle, known);
+            }
+            return written;
+        }
+        let listened = known & LISTENS != 0;
+        if listened || reads_ahead(tap) {
+            let uid = known & !LISTENS;
+            let void = guard::run(|| void(tap, Gone::Id { handle, uid }, listened.then_some(uid)));
+            correct(command, layout::RESPONSE, void.unwrap_or_default());
+        }
+        written
+    }
+}
+
+/// # Safety
+/// A whole LEAVE_MCAST of the program.
+pub unsafe fn leave_group(tap: &'static Tap, command: &Command) -> ssize_t {
+    // SAFETY: as promised by the caller.
+    unsafe {
+        let handle = command.u32(layout::ID);
+        let uid = GROUPS.take(handle);
+        let owned = OWNERS.take(handle);
+        let written = command.forward(tap);
+        if !command.went_well(written) {
+            GROUPS.set(handle, uid);
+            OWNERS.set(handle, owned);
+        } else if reads_ahead(tap) {
+            let void = guard::run(|| void(tap, Gone::Group { handle, uid }, None));
+            correct(command, layout::RESPONSE, void.unwrap_or_default());
+        }
+        written
+    }
+}
+
+/// Takes the events of what is gone out of the queue and gives their number. Connect requests among them
+/// have new ids in the kernel, which it would have destroyed with the listener: they are destroyed here.
+fn void(tap: &'static Tap, gone: Gone, listener: Option<u64>) -> u32 {
+    let mut locked = tap.lock();
+    if let Some(uid) = listener {
+        locked.behind.listens_no_more(uid);
+    }
+    let events = tap.queue.void(&mut locked.behind, gone, owner);
+    if !events.is_empty() && tap.queue.is_empty() {
+        if let Some(link) = locked.link.take() {
+            link.unlink(tap.app());
+        }
+    }
+    super::aggregator::resume(tap, &mut locked);
+    drop(locked);
+    for request in events.iter().filter(|e| e.is_connect_request()) {
+        destroy_in_kernel(tap, request.handle());
+    }
+    events.len() as u32
+}
+
+fn destroy_in_kernel(tap: &Tap, handle: u32) {
+    IDS.take(handle);
+    let mut reported = 0u32;
+    let mut command = [0u8; layout::SIZE];
+    let size_in = (layout::SIZE - HEADER) as u16;
+    command[..4].copy_from_slice(&cmd::DESTROY_ID.to_ne_bytes());
+    command[4..6].copy_from_slice(&size_in.to_ne_bytes());
+    command[6..8].copy_from_slice(&4u16.to_ne_bytes());
+    let response = std::ptr::from_mut(&mut reported) as u64;
+    command[layout::RESPONSE..layout::RESPONSE + 8].copy_from_slice(&response.to_ne_bytes());
+    command[layout::ID..layout::ID + 4].copy_from_slice(&handle.to_ne_bytes());
+    // SAFETY: a whole command, whose answer of four bytes lives across the call. A failure means that the
+    // id is gone already.
+    unsafe { next::write(tap.kernel().0, command.as_ptr().cast(), command.len()) };
+}
+
+/// Takes the events that the program never saw off `events_reported`.
+///
+/// # Safety
+/// The command went well, and the address of its answer stands at `response`.
+unsafe fn correct(command: &Command, response: usize, never_seen: u32) {
+    // SAFETY: as promised by the caller; the kernel has just written there.
+    if let Some(reported) = unsafe { (command.u64(response) as *mut u32).as_mut() } {
+        *reported = reported.saturating_sub(never_seen);
+    }
+}
+
+/// MIGRATE_ID comes on the new channel and names the old one's descriptor inside.
+///
+/// # Safety
+/// A whole MIGRATE_ID of the program.
+pub unsafe fn migrate(new: &'static Tap, command: &Command) -> ssize_t {
+    // SAFETY: as promised by the caller.
+    unsafe {
+        let Some(old) = table::find(command.u32(move_layout::FD) as i32) else {
+            return command.forward(new);
+        };
+        let mut bytes = [0u8; move_layout::SIZE];
+        std::ptr::copy_nonoverlapping(command.at, bytes.as_mut_ptr(), bytes.len());
+        bytes[move_layout::FD..][..4].copy_from_slice(&old.kernel().0.to_ne_bytes());
+        let changed = Command {
+            at: bytes.as_ptr(),
+            ..*command
+        };
+        let handle = command.u32(move_layout::ID);
+        let known = IDS.get(handle);
+        let parents = old.how() == How::Foreign;
+        let aside = parents || known & LISTENS == 0 && !reads_ahead(old) && !reads_ahead(new);
+        if aside || std::ptr::eq(old, new) {
+            return changed.forward(new);
+        }
+        let uid = known & !LISTENS;
+        let moved = guard::run(|| move_events(old, new, &changed, Gone::Id { handle, uid }));
+        let Some((written, errno, count)) = moved else {
+            return changed.forward(new);
+        };
+        guard::set_errno(errno);
+        if command.went_well(written) {
+            correct(command, move_layout::RESPONSE, count);
+        }
+        written
+    }
+}
+
+/// With both channels locked, so that no event of the id is taken on the new one before those that were
+/// read ahead on the old one are there. The kernel's part is short.
+fn move_events(
+    old: &'static Tap,
+    new: &'static Tap,
+    command: &Command,
+    id: Gone,
+) -> (ssize_t, i32, u32) {
+    let (mut from, mut to) = lock_both(old, new);
+    // SAFETY: the program's command, with only the descriptor inside changed.
+    let written = unsafe { command.forward(new) };
+    let errno = guard::errno();
+    if !command.went_well(written) {
+        return (written, errno, 0);
+    }
+    let events: Vec<Event> = old.queue.void(&mut from.behind, id, owner);
+    if let Gone::Id { uid, .. } = id {
+        if let Some(backlog) = from.behind.listens_no_more(uid) {
+            to.behind.listens(uid, backlog);
+        }
+    }
+    let count = events.len() as u32;
+    if count > 0 {
+        new.queue.put(&mut to.behind, events);
+        if new.swapped() {
+            new.show(&mut to, None);
+        }
+        if old.queue.is_empty() {
+            if let Some(link) = from.link.take() {
+                link.unlink(old.app());
+            }
+        }
+    }
+    super::waiting::wake(new);
+    (written, errno, count)
+}
+
+fn lock_both(
+    old: &'static Tap,
+    new: &'static Tap,
+) -> (
+    MutexGuard<'static, super::channel::Locked>,
+    MutexGuard<'static, super::channel::Locked>,
+) {
+    if std::ptr::from_ref(old) < std::ptr::from_ref(new) {
+        let from = old.lock();
+        (from, new.lock())
+    } else {
+        let to = new.lock();
+        (old.lock(), to)
+    }
+}
