@@ -18,61 +18,45 @@ pub mod cmd {
     pub const MIGRATE_ID: u32 = 18;
     pub const JOIN_MCAST: u32 = 22;
     /// Far above the last one of Linux 6.12: what is above is no command.
-    pub const MOST: u32 = 64;
+    pub const NONE: u32 = 64;
 }
 
 /// `struct rdma_ucm_create_id`.
-pub mod create_id {
-    pub const UID: usize = 8;
-    pub const RESPONSE: usize = 16;
-}
+pub const CREATE_ID_UID: usize = 8;
+pub const CREATE_ID_RESPONSE: usize = 16;
 
 /// `struct rdma_ucm_destroy_id`, which LEAVE_MCAST takes too.
-pub mod destroy_id {
-    pub const RESPONSE: usize = 8;
-    pub const ID: usize = 16;
-    pub const SIZE: usize = 24;
-}
+pub const DESTROY_ID_RESPONSE: usize = 8;
+pub const DESTROY_ID_ID: usize = 16;
+pub const DESTROY_ID_SIZE: usize = 24;
 
 /// `struct rdma_ucm_listen`.
-pub mod listen {
-    pub const ID: usize = 8;
-    pub const BACKLOG: usize = 12;
-}
+pub const LISTEN_ID: usize = 8;
+pub const LISTEN_BACKLOG: usize = 12;
 
 /// `struct rdma_ucm_accept`.
-pub mod accept {
-    pub const UID: usize = 8;
-    pub const ID: usize = 288;
-}
+pub const ACCEPT_UID: usize = 8;
+pub const ACCEPT_ID: usize = 288;
 
 /// `struct rdma_ucm_join_ip_mcast`.
-pub mod join_ip_mcast {
-    pub const RESPONSE: usize = 8;
-    pub const UID: usize = 16;
-    pub const ID: usize = 52;
-}
+pub const JOIN_IP_MCAST_RESPONSE: usize = 8;
+pub const JOIN_IP_MCAST_UID: usize = 16;
+pub const JOIN_IP_MCAST_ID: usize = 52;
 
 /// `struct rdma_ucm_join_mcast`.
-pub mod join_mcast {
-    pub const RESPONSE: usize = 8;
-    pub const UID: usize = 16;
-    pub const ID: usize = 24;
-}
+pub const JOIN_MCAST_RESPONSE: usize = 8;
+pub const JOIN_MCAST_UID: usize = 16;
+pub const JOIN_MCAST_ID: usize = 24;
 
 /// `struct rdma_ucm_get_event`.
-pub mod get_event {
-    pub const RESPONSE: usize = 8;
-    pub const SIZE: usize = 16;
-    /// What the kernel insists on for the answer: `struct rdma_ucm_event_resp` without its last two members
-    /// (`ucma_get_event`, drivers/infiniband/core/ucma.c).
-    pub const LEAST_ANSWER: usize = 324;
-}
+pub const GET_EVENT_RESPONSE: usize = 8;
+pub const GET_EVENT_SIZE: usize = 16;
+/// What the kernel insists on for the answer: `struct rdma_ucm_event_resp` without its last two members
+/// (`ucma_get_event`, drivers/infiniband/core/ucma.c).
+pub const GET_EVENT_LEAST_ANSWER: usize = 324;
 
 /// `struct rdma_ucm_migrate_id`.
-pub mod migrate_id {
-    pub const RESPONSE: usize = 8;
-    pub const ID: usize = 16;
-    pub const FD: usize = 20;
-    pub const SIZE: usize = 24;
-}
+pub const MIGRATE_ID_RESPONSE: usize = 8;
+pub const MIGRATE_ID_ID: usize = 16;
+pub const MIGRATE_ID_FD: usize = 20;
+pub const MIGRATE_ID_SIZE: usize = 24;

@@ -81,7 +81,7 @@ fn in_entries(start: &str) -> BTreeSet<String> {
                 .take_while(|c| c.is_alphanumeric() || *c == '_')
                 .collect();
             let own = name.starts_with("cmshim_");
-            let exported = start.contains("extern") && !own;
+            let exported = start.contains("extern") && !own && !name.is_empty();
             if name.starts_with("rdma_") || name.starts_with("ibv_") || exported {
                 found.insert(name);
             }

@@ -81,6 +81,13 @@ fn listen(shim: &'static Shim, tap: &'static Tap, on: bool) {
     unsafe { super::next::epoll_ctl(set, libc::EPOLL_CTL_MOD, tap.kernel().0, &mut event) };
 }
 
+/// The kernel may have events of the channel without having said so.
+pub fn look_again(tap: &'static Tap) {
+    if let Some(shim) = shim::existing().filter(|_| !tap.paused.load(Ordering::Acquire)) {
+        listen(shim, tap, true);
+    }
+}
+
 /// There is room in the queue again.
 pub fn resume(tap: &'static Tap, _locked: &mut Locked) {
     if !tap.paused.swap(false, Ordering::AcqRel) {

@@ -3,8 +3,7 @@
 use super::channel::{How, Tap};
 use super::handles::{GROUPS, IDS, LISTENS, OWNERS};
 use super::{next, serve, undo};
-use crate::abi::ucm::{accept, cmd, create_id, destroy_id, get_event, join_ip_mcast, join_mcast};
-use crate::abi::ucm::{listen, migrate_id, HEADER};
+use crate::abi::ucm::*;
 use crate::boundary::guard;
 use libc::{c_int, c_void, size_t, ssize_t};
 use std::sync::atomic::Ordering;
@@ -41,7 +40,7 @@ impl Command {
             let lengths = command.u32(4).to_ne_bytes();
             let size_in = u16::from_ne_bytes([lengths[0], lengths[1]]) as usize;
             command.out = u16::from_ne_bytes([lengths[2], lengths[3]]) as usize;
-            (command.cmd < cmd::MOST && size_in + HEADER == size).then_some(command)
+            (command.cmd < cmd::NONE && size_in + HEADER == size).then_some(command)
         }
     }
 
@@ -94,36 +93,36 @@ pub unsafe fn write(tap: &'static Tap, fd: c_int, buffer: *const c_void, size: s
         match command.cmd {
             _ if tap.how() == How::Foreign => command.forward(tap),
             cmd::GET_EVENT
-                if command.size == get_event::SIZE && command.out >= get_event::LEAST_ANSWER =>
+                if command.size == GET_EVENT_SIZE && command.out >= GET_EVENT_LEAST_ANSWER =>
             {
                 serve::get_event(tap, &command)
             }
-            cmd::DESTROY_ID if command.size == destroy_id::SIZE => undo::destroy_id(tap, &command),
-            cmd::LEAVE_MCAST if command.size == destroy_id::SIZE => {
+            cmd::DESTROY_ID if command.size == DESTROY_ID_SIZE => undo::destroy_id(tap, &command),
+            cmd::LEAVE_MCAST if command.size == DESTROY_ID_SIZE => {
                 undo::leave_group(tap, &command)
             }
-            cmd::MIGRATE_ID if command.size == migrate_id::SIZE => undo::migrate(tap, &command),
-            cmd::CREATE_ID if command.has(create_id::RESPONSE + 8) => created(tap, &command),
-            cmd::ACCEPT if command.has(accept::ID + 4) => {
+            cmd::MIGRATE_ID if command.size == MIGRATE_ID_SIZE => undo::migrate(tap, &command),
+            cmd::CREATE_ID if command.has(CREATE_ID_RESPONSE + 8) => created(tap, &command),
+            cmd::ACCEPT if command.has(ACCEPT_ID + 4) => {
                 // The kernel sends events of the id from here on. A failed accept leaves a number that is
                 // right all the same: it is the structure of this id.
-                IDS.set(command.u32(accept::ID), command.u64(accept::UID));
+                IDS.set(command.u32(ACCEPT_ID), command.u64(ACCEPT_UID));
                 command.forward(tap)
             }
-            cmd::LISTEN if command.has(listen::BACKLOG + 4) => listens(tap, &command),
-            cmd::JOIN_IP_MCAST if command.has(join_ip_mcast::ID + 4) => joined(
+            cmd::LISTEN if command.has(LISTEN_BACKLOG + 4) => listens(tap, &command),
+            cmd::JOIN_IP_MCAST if command.has(JOIN_IP_MCAST_ID + 4) => joined(
                 tap,
                 &command,
-                join_ip_mcast::RESPONSE,
-                join_ip_mcast::UID,
-                join_ip_mcast::ID,
+                JOIN_IP_MCAST_RESPONSE,
+                JOIN_IP_MCAST_UID,
+                JOIN_IP_MCAST_ID,
             ),
-            cmd::JOIN_MCAST if command.has(join_mcast::ID + 4) => joined(
+            cmd::JOIN_MCAST if command.has(JOIN_MCAST_ID + 4) => joined(
                 tap,
                 &command,
-                join_mcast::RESPONSE,
-                join_mcast::UID,
-                join_mcast::ID,
+                JOIN_MCAST_RESPONSE,
+                JOIN_MCAST_UID,
+                JOIN_MCAST_ID,
             ),
             _ => command.forward(tap),
         }
@@ -146,8 +145,8 @@ unsafe fn created(tap: &Tap, command: &Command) -> ssize_t {
     unsafe {
         let written = command.forward(tap);
         if command.went_well(written) {
-            if let Some(handle) = answered(command, create_id::RESPONSE) {
-                IDS.set(handle, command.u64(create_id::UID));
+            if let Some(handle) = answered(command, CREATE_ID_RESPONSE) {
+                IDS.set(handle, command.u64(CREATE_ID_UID));
             }
         }
         written
@@ -178,10 +177,10 @@ unsafe fn listens(tap: &Tap, command: &Command) -> ssize_t {
     // SAFETY: as promised by the caller.
     unsafe {
         let written = command.forward(tap);
-        let handle = command.u32(listen::ID);
+        let handle = command.u32(LISTEN_ID);
         let uid = IDS.get(handle);
         if command.went_well(written) && uid != 0 {
-            let asked = command.u32(listen::BACKLOG) as i32;
+            let asked = command.u32(LISTEN_BACKLOG) as i32;
             // 0 and less are the kernel's greatest, `ucma_listen`.
             let backlog = u32::try_from(asked).ok().filter(|b| *b > 0);
             guard::run(|| {

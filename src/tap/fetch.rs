@@ -7,7 +7,7 @@
 use super::channel::{KernelFd, Locked, Tap};
 use super::next;
 use super::ready::Link;
-use crate::abi::ucm::{cmd, get_event};
+use crate::abi::ucm::{cmd, GET_EVENT_SIZE};
 use crate::boundary::guard;
 use cmshim_core::ahead::{Event, BYTES};
 use libc::{c_int, c_void, iovec};
@@ -41,11 +41,11 @@ impl Buffers {
     fn new() -> Box<Buffers> {
         let none = iovec {
             iov_base: std::ptr::null_mut(),
-            iov_len: get_event::SIZE,
+            iov_len: GET_EVENT_SIZE,
         };
         let command = GetEvent {
             cmd: cmd::GET_EVENT,
-            size_in: (get_event::SIZE - crate::abi::ucm::HEADER) as u16,
+            size_in: (GET_EVENT_SIZE - crate::abi::ucm::HEADER) as u16,
             size_out: BYTES as u16,
             response: 0,
         };
@@ -64,7 +64,7 @@ impl Buffers {
 
     /// Takes up to `most` events; errno if there is none.
     fn fill(&mut self, fd: KernelFd, most: usize) -> Result<&[Event], c_int> {
-        let size = get_event::SIZE;
+        let size = GET_EVENT_SIZE;
         // SAFETY: the segments are commands of that size, whose answers go to `events`; both live in self.
         let written = unsafe {
             match most {

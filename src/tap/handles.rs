@@ -21,6 +21,9 @@ pub static GROUPS: Handles = Handles::new();
 /// Handle of the id that joined each group, plus one.
 pub static OWNERS: Handles = Handles::new();
 
+/// Events of each id that nobody will see any more, though the id lives: the kernel still counts them.
+pub static NEVER_SEEN: Handles = Handles::new();
+
 /// uids are addresses of structures: the lowest bit is free.
 pub const LISTENS: u64 = 1;
 
@@ -48,6 +51,10 @@ impl Handles {
         if let Some(entry) = self.entry(handle) {
             entry.store(value, Ordering::Release);
         }
+    }
+
+    pub fn add(&self, handle: u32, value: u64) {
+        self.set(handle, self.get(handle) + value);
     }
 
     fn entry(&self, handle: u32) -> Option<&AtomicU64> {

@@ -4,7 +4,7 @@ use super::channel::{How, Tap};
 use super::commands::{nonblocking, reads_ahead, Command};
 use super::fetch::Fetched;
 use super::{swap, waiting};
-use crate::abi::ucm::get_event::RESPONSE;
+use crate::abi::ucm::GET_EVENT_RESPONSE;
 use crate::boundary::{guard, shim};
 use cmshim_core::ahead::{Event, BYTES};
 use libc::ssize_t;
@@ -88,7 +88,7 @@ unsafe fn deliver(event: &Event, command: &Command) -> ssize_t {
     let size = command.out.min(BYTES);
     // SAFETY: as promised by the caller; the kernel would write there too.
     unsafe {
-        let to = command.u64(RESPONSE) as *mut u8;
+        let to = command.u64(GET_EVENT_RESPONSE) as *mut u8;
         std::ptr::copy_nonoverlapping(event.words.as_ptr().cast::<u8>(), to, size);
     }
     command.size as ssize_t

@@ -179,6 +179,22 @@ pub fn intact(tap: &Tap) -> bool {
     tap.swapped() && ready::epoll(tap.app(), libc::EPOLL_CTL_MOD, tap.kernel().0, events)
 }
 
+/// Has the epoll sets find out anew whether the kernel has an event: it may have got some without a wake-up.
+pub fn look_again(tap: &'static Tap) {
+    match tap.how() {
+        How::Inline => {
+            ready::epoll(
+                tap.app(),
+                libc::EPOLL_CTL_MOD,
+                tap.kernel().0,
+                libc::EPOLLIN as u32,
+            );
+        }
+        How::Thread => aggregator::look_again(tap),
+        _ => {}
+    }
+}
+
 /// Moves a descriptor of ours to a high number; `None` if it stays where it is.
 pub fn move_up(fd: c_int) -> Option<c_int> {
     let moved = duplicate_up(fd, soft_limit())?;

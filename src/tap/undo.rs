@@ -3,9 +3,9 @@
 
 use super::channel::{How, Tap};
 use super::commands::{reads_ahead, Command};
-use super::handles::{GROUPS, IDS, LISTENS, OWNERS};
-use super::{next, table};
-use crate::abi::ucm::{cmd, destroy_id as layout, migrate_id as move_layout, HEADER};
+use super::handles::{GROUPS, IDS, LISTENS, NEVER_SEEN, OWNERS};
+use super::{next, swap, table};
+use crate::abi::ucm::*;
 use crate::boundary::guard;
 use cmshim_core::ahead::{Event, Gone};
 use libc::ssize_t;
@@ -21,13 +21,15 @@ fn owner(group: u32) -> Option<u32> {
 pub unsafe fn destroy_id(tap: &'static Tap, command: &Command) -> ssize_t {
     // SAFETY: as promised by the caller.
     unsafe {
-        let handle = command.u32(layout::ID);
+        let handle = command.u32(DESTROY_ID_ID);
         // Taken before: as soon as the kernel has destroyed the id, the handle may be a new one's.
         let known = IDS.take(handle);
+        let never_seen = NEVER_SEEN.take(handle) as u32;
         let written = command.forward(tap);
         if !command.went_well(written) {
             if known != 0 {
                 IDS.set(handle, known);
+                NEVER_SEEN.set(handle, never_seen.into());
             }
             return written;
         }
@@ -35,8 +37,9 @@ pub unsafe fn destroy_id(tap: &'static Tap, command: &Command) -> ssize_t {
         if listened || reads_ahead(tap) {
             let uid = known & !LISTENS;
             let void = guard::run(|| void(tap, Gone::Id { handle, uid }, listened.then_some(uid)));
-            correct(command, layout::RESPONSE, void.unwrap_or_default());
+            correct(command, DESTROY_ID_RESPONSE, void.unwrap_or_default());
         }
+        correct(command, DESTROY_ID_RESPONSE, never_seen);
         written
     }
 }
@@ -46,7 +49,7 @@ pub unsafe fn destroy_id(tap: &'static Tap, command: &Command) -> ssize_t {
 pub unsafe fn leave_group(tap: &'static Tap, command: &Command) -> ssize_t {
     // SAFETY: as promised by the caller.
     unsafe {
-        let handle = command.u32(layout::ID);
+        let handle = command.u32(DESTROY_ID_ID);
         let uid = GROUPS.take(handle);
         let owned = OWNERS.take(handle);
         let written = command.forward(tap);
@@ -55,7 +58,12 @@ pub unsafe fn leave_group(tap: &'static Tap, command: &Command) -> ssize_t {
             OWNERS.set(handle, owned);
         } else if reads_ahead(tap) {
             let void = guard::run(|| void(tap, Gone::Group { handle, uid }, None));
-            correct(command, layout::RESPONSE, void.unwrap_or_default());
+            let void = void.unwrap_or_default();
+            correct(command, DESTROY_ID_RESPONSE, void);
+            // The kernel counts a group's events for its id too, and tells when that is destroyed or moved.
+            if let Some(id) = owned.checked_sub(1).filter(|_| void > 0) {
+                NEVER_SEEN.add(id as u32, void.into());
+            }
         }
         written
     }
@@ -85,20 +93,20 @@ fn void(tap: &'static Tap, gone: Gone, listener: Option<u64>) -> u32 {
 fn destroy_in_kernel(tap: &Tap, handle: u32) {
     IDS.take(handle);
     let mut reported = 0u32;
-    let mut command = [0u8; layout::SIZE];
-    let size_in = (layout::SIZE - HEADER) as u16;
+    let mut command = [0u8; DESTROY_ID_SIZE];
+    let size_in = (DESTROY_ID_SIZE - HEADER) as u16;
     command[..4].copy_from_slice(&cmd::DESTROY_ID.to_ne_bytes());
     command[4..6].copy_from_slice(&size_in.to_ne_bytes());
     command[6..8].copy_from_slice(&4u16.to_ne_bytes());
     let response = std::ptr::from_mut(&mut reported) as u64;
-    command[layout::RESPONSE..layout::RESPONSE + 8].copy_from_slice(&response.to_ne_bytes());
-    command[layout::ID..layout::ID + 4].copy_from_slice(&handle.to_ne_bytes());
+    command[DESTROY_ID_RESPONSE..DESTROY_ID_RESPONSE + 8].copy_from_slice(&response.to_ne_bytes());
+    command[DESTROY_ID_ID..DESTROY_ID_ID + 4].copy_from_slice(&handle.to_ne_bytes());
     // SAFETY: a whole command, whose answer of four bytes lives across the call. A failure means that the
     // id is gone already.
     unsafe { next::write(tap.kernel().0, command.as_ptr().cast(), command.len()) };
 }
 
-/// Takes the events that the program never saw off `events_reported`.
+/// Takes the events that the program never saw off `events_reported`. Done before librdmacm looks at it.
 ///
 /// # Safety
 /// The command went well, and the address of its answer stands at `response`.
@@ -116,22 +124,27 @@ unsafe fn correct(command: &Command, response: usize, never_seen: u32) {
 pub unsafe fn migrate(new: &'static Tap, command: &Command) -> ssize_t {
     // SAFETY: as promised by the caller.
     unsafe {
-        let Some(old) = table::find(command.u32(move_layout::FD) as i32) else {
+        let Some(old) = table::find(command.u32(MIGRATE_ID_FD) as i32) else {
             return command.forward(new);
         };
-        let mut bytes = [0u8; move_layout::SIZE];
+        let mut bytes = [0u8; MIGRATE_ID_SIZE];
         std::ptr::copy_nonoverlapping(command.at, bytes.as_mut_ptr(), bytes.len());
-        bytes[move_layout::FD..][..4].copy_from_slice(&old.kernel().0.to_ne_bytes());
+        bytes[MIGRATE_ID_FD..][..4].copy_from_slice(&old.kernel().0.to_ne_bytes());
         let changed = Command {
             at: bytes.as_ptr(),
             ..*command
         };
-        let handle = command.u32(move_layout::ID);
+        let handle = command.u32(MIGRATE_ID_ID);
         let known = IDS.get(handle);
         let parents = old.how() == How::Foreign;
         let aside = parents || known & LISTENS == 0 && !reads_ahead(old) && !reads_ahead(new);
+        let never_seen = NEVER_SEEN.get(handle) as u32;
         if aside || std::ptr::eq(old, new) {
-            return changed.forward(new);
+            let written = changed.forward(new);
+            if command.went_well(written) {
+                correct(command, MIGRATE_ID_RESPONSE, never_seen);
+            }
+            return written;
         }
         let uid = known & !LISTENS;
         let moved = guard::run(|| move_events(old, new, &changed, Gone::Id { handle, uid }));
@@ -140,7 +153,7 @@ pub unsafe fn migrate(new: &'static Tap, command: &Command) -> ssize_t {
         };
         guard::set_errno(errno);
         if command.went_well(written) {
-            correct(command, move_layout::RESPONSE, count);
+            correct(command, MIGRATE_ID_RESPONSE, count + never_seen);
         }
         written
     }
@@ -180,6 +193,8 @@ fn move_events(
         }
     }
     super::waiting::wake(new);
+    // The kernel moves events without waking anybody who waits for the new channel (`ucma_move_events`).
+    swap::look_again(new);
     (written, errno, count)
 }
 
