@@ -21,6 +21,7 @@ int main(int argc, char **argv)
 	char text[1000], small[8], *none = NULL;
 	size_t whole;
 	int wanted = argc > 1 && !strcmp(argv[1], "linked");
+	struct rdma_cm_event *event = NULL;
 	struct rdma_event_channel *channel = rdma_create_event_channel();
 
 	if (channel)
@@ -41,5 +42,8 @@ int main(int argc, char **argv)
 
 	errno = 0;
 	must(cmshim_pool_warm(NULL, NULL, 1) == -1 && errno == EINVAL, "cmshim_pool_warm refuses NULL");
+	must(cmshim_get_cm_events(NULL, &event, 1, 0) == -1 && errno == EINVAL, "no channel is EINVAL");
+	errno = 0;
+	must(cmshim_get_async_events(NULL, NULL, 1, 0) == -1 && errno == EINVAL, "no context is EINVAL");
 	return failures != 0;
 }

@@ -98,9 +98,7 @@ pub unsafe fn write(tap: &'static Tap, fd: c_int, buffer: *const c_void, size: s
                 serve::get_event(tap, &command)
             }
             cmd::DESTROY_ID if command.size == DESTROY_ID_SIZE => undo::destroy_id(tap, &command),
-            cmd::LEAVE_MCAST if command.size == DESTROY_ID_SIZE => {
-                undo::leave_group(tap, &command)
-            }
+            cmd::LEAVE_MCAST if command.size == DESTROY_ID_SIZE => undo::leave_group(tap, &command),
             cmd::MIGRATE_ID if command.size == MIGRATE_ID_SIZE => undo::migrate(tap, &command),
             cmd::CREATE_ID if command.has(CREATE_ID_RESPONSE + 8) => created(tap, &command),
             cmd::ACCEPT if command.has(ACCEPT_ID + 4) => {

@@ -91,11 +91,8 @@ pub unsafe fn about_to_add(op: c_int, fd: c_int, event: *const epoll_event) {
     match tap.how() {
         How::Plain => tap.exposed.store(true, Ordering::Release),
         How::Inline => {
-            // SAFETY: as promised by the caller; the structure is packed.
-            let events = match event.is_null() {
-                true => 0,
-                false => unsafe { std::ptr::addr_of!((*event).events).read_unaligned() },
-            };
+            // SAFETY: as promised by the caller.
+            let events = unsafe { event.as_ref() }.map_or(0, |event| event.events);
             // The kernel takes no epoll set with this flag (EINVAL).
             if events & libc::EPOLLEXCLUSIVE as u32 != 0 {
                 if let Some(shim) = hooked() {

@@ -80,6 +80,7 @@ impl Buffers {
 }
 
 /// What came of it.
+#[allow(clippy::large_enum_variant)] // lives for one call, and a box would be an allocation
 pub enum Fetched {
     /// One for the caller; others may be in the queue.
     Event(Event),
