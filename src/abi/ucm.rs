@@ -18,7 +18,7 @@ pub mod cmd {
     pub const MIGRATE_ID: u32 = 18;
     pub const JOIN_MCAST: u32 = 22;
     /// Far above the last one of Linux 6.12: what is above is no command.
-    pub const NONE: u32 = 64;
+    pub const LIMIT: u32 = 64;
 }
 
 /// `struct rdma_ucm_create_id`.

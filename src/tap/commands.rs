@@ -40,7 +40,7 @@ impl Command {
             let lengths = command.u32(4).to_ne_bytes();
             let size_in = u16::from_ne_bytes([lengths[0], lengths[1]]) as usize;
             command.out = u16::from_ne_bytes([lengths[2], lengths[3]]) as usize;
-            (command.cmd < cmd::NONE && size_in + HEADER == size).then_some(command)
+            (command.cmd < cmd::LIMIT && size_in + HEADER == size).then_some(command)
         }
     }
 

@@ -9,6 +9,7 @@ use super::next;
 use super::ready::Link;
 use crate::abi::ucm::{cmd, GET_EVENT_SIZE};
 use crate::boundary::guard;
+use crate::stats::{self, Counter};
 use cmshim_core::ahead::{Event, BYTES};
 use libc::{c_int, c_void, iovec};
 use std::sync::atomic::Ordering;
@@ -123,7 +124,10 @@ impl Tap {
     /// Takes up to `most` events; at least one, or errno.
     fn take(&self, locked: &mut Locked, most: usize) -> Result<Vec<Event>, c_int> {
         let buffers = locked.buffers.get_or_insert_with(Buffers::new);
-        let events = buffers.fill(self.kernel(), most)?.to_vec();
+        let mut events = buffers.fill(self.kernel(), most)?.to_vec();
+        let now = stats::now_ns();
+        events.iter_mut().for_each(|event| event.stamp(now));
+        stats::batch(events.len());
         self.full
             .store(most > 1 && events.len() == most, Ordering::Relaxed);
         match events.is_empty() {
@@ -190,6 +194,7 @@ impl Tap {
     pub fn read_ahead(&self, locked: &mut Locked, batch: usize) -> usize {
         let most = self.queue.room(&locked.behind, batch);
         if most == 0 {
+            stats::add(Counter::RingFull, 1);
             self.paused.store(true, Ordering::Release);
             return 0;
         }

@@ -5,6 +5,7 @@ use super::ready::AlwaysReadable;
 use super::{aggregator, swap, table};
 use crate::boundary::shim::{self, Shim};
 use crate::lock::lock;
+use crate::stats::{self, Bypass};
 use cmshim_core::config::Taker;
 use libc::c_int;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -38,7 +39,15 @@ impl Default for Shared {
 /// Inside `guard::run`.
 pub fn channel_made(shim: &'static Shim, fd: c_int, internal: bool) {
     let taker = shim.config.events_taker();
-    if taker == Taker::Librdmacm || fd < 0 || fd as usize >= table::DESCRIPTORS {
+    if taker == Taker::Librdmacm {
+        stats::bypassed(Bypass::TapDisabled);
+        return;
+    }
+    if internal {
+        stats::bypassed(Bypass::TapInternal);
+    }
+    if fd < 0 || fd as usize >= table::DESCRIPTORS {
+        stats::bypassed(Bypass::TapDescriptors);
         return;
     }
     let tap = fresh(shim);

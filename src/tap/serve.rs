@@ -6,6 +6,7 @@ use super::fetch::Fetched;
 use super::{swap, waiting};
 use crate::abi::ucm::GET_EVENT_RESPONSE;
 use crate::boundary::{guard, shim};
+use crate::stats::{self, Bypass, Phase};
 use cmshim_core::ahead::{Event, BYTES};
 use libc::ssize_t;
 use std::sync::atomic::Ordering;
@@ -23,6 +24,7 @@ pub unsafe fn get_event(tap: &'static Tap, command: &Command) -> ssize_t {
         return -1;
     }
     if !reads_ahead(tap) {
+        stats::bypassed(Bypass::TapBlocking);
         // SAFETY: as promised by the caller.
         return unsafe { command.forward(tap) };
     }
@@ -53,6 +55,7 @@ pub unsafe fn get_event(tap: &'static Tap, command: &Command) -> ssize_t {
         }
         if how != How::Inline || !nonblocking(tap) {
             // Blocks in the kernel as without us.
+            stats::bypassed(Bypass::TapBlocking);
             // SAFETY: as promised by the caller.
             return unsafe { command.forward(tap) };
         }
@@ -85,6 +88,8 @@ fn batch() -> usize {
 /// # Safety
 /// A whole GET_EVENT of the program, whose answer has room for what it says.
 unsafe fn deliver(event: &Event, command: &Command) -> ssize_t {
+    let waited = stats::now_ns().saturating_sub(event.taken_at_ns());
+    stats::time_ns(Phase::EventWait, waited);
     let size = command.out.min(BYTES);
     // SAFETY: as promised by the caller; the kernel would write there too.
     unsafe {

@@ -7,6 +7,7 @@ use super::{aggregator, next, ready};
 use crate::abi::cm::RdmaEventChannel;
 use crate::boundary::shim::Shim;
 use crate::real;
+use crate::stats::{self, Bypass};
 use libc::c_int;
 use std::cell::Cell;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -71,6 +72,7 @@ fn try_swap(shim: &'static Shim, tap: &'static Tap, how: How) -> Result<(), Stri
         Ok(()) if comes_through_us(app) => return Ok(()),
         Ok(()) => {
             shared.works.store(false, Ordering::Release);
+            stats::bypassed(Bypass::TapUnproven);
             put_back(app, kernel);
             Err(
                 "librdmacm's writes do not come through the preloaded library \
@@ -100,6 +102,7 @@ impl Hidden {
         let limit = soft_limit();
         if (extra.fetch_add(1, Ordering::AcqRel) as u64 + 1) * SHARE > limit {
             extra.fetch_sub(1, Ordering::AcqRel);
+            stats::bypassed(Bypass::TapDescriptors);
             return Err(format!(
                 "an eighth of the process's descriptors ({limit}) is in use for this already"
             ));

@@ -2,11 +2,11 @@
 
 use crate::codes::event as number;
 
-/// Size of the buffer for one event, in 64-bit words. The structure has 336 bytes in Linux 6.12; the kernel
-/// fills at most what the reader offers (`ucma_get_event`, drivers/infiniband/core/ucma.c).
+/// Size of an event, in 64-bit words: the last one is ours.
 pub const WORDS: usize = 48;
-/// The same in bytes.
-pub const BYTES: usize = WORDS * 8;
+/// What the kernel may fill, in bytes. The structure has 336 in Linux 6.12; the kernel fills at most what the
+/// reader offers (`ucma_get_event`, drivers/infiniband/core/ucma.c).
+pub const BYTES: usize = (WORDS - 1) * 8;
 
 /// An event as the kernel wrote it.
 #[derive(Clone, PartialEq, Eq)]
@@ -31,6 +31,16 @@ impl Event {
     /// Number of `enum rdma_cm_event_type`.
     pub fn kind(&self) -> i32 {
         self.half(1, 1) as i32
+    }
+
+    /// Notes when it was taken from the kernel, in ns.
+    pub fn stamp(&mut self, now_ns: u64) {
+        self.words[WORDS - 1] = now_ns;
+    }
+
+    /// When it was taken from the kernel.
+    pub fn taken_at_ns(&self) -> u64 {
+        self.words[WORDS - 1]
     }
 
     pub fn is_connect_request(&self) -> bool {

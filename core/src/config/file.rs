@@ -213,10 +213,9 @@ fn convert(kind: &Kind, value: &DeValue<'_>) -> Result<Value, String> {
                 Err(_) => Err("the number is out of range".to_owned()),
             }
         }
-        (
-            Kind::Choice(_) | Kind::Path | Kind::Directory | Kind::Cpus,
-            DeValue::String(text),
-        ) => kind.check_text(text),
+        (Kind::Choice(_) | Kind::Path | Kind::Directory | Kind::Cpus, DeValue::String(text)) => {
+            kind.check_text(text)
+        }
         (Kind::Names, DeValue::Array(items)) => {
             let mut names = Vec::new();
             for item in items.iter() {

@@ -149,6 +149,7 @@ macro_rules! entries {
 // `often`: calls of the verbs side and of each event, which would push the history out.
 entries! {
     #[often] rdma_create_event_channel
+    #[often] rdma_destroy_event_channel
     rdma_create_id
     rdma_destroy_id
     rdma_bind_addr
