@@ -86,8 +86,8 @@ size_t cmshim_explain(int event,
  * pooled (neither RC nor UC, objects that were not created through the shim, no completion queues
  * given). Any thread may call it that may call ibv_create_qp with the same arguments.
  */
-int cmshim_pool_warm(const struct struct ibv_pd *pd,
-                     const struct struct ibv_qp_init_attr *attr,
+int cmshim_pool_warm(const struct ibv_pd *pd,
+                     const struct ibv_qp_init_attr *attr,
                      int number);
 
 /**
@@ -103,8 +103,8 @@ int cmshim_pool_warm(const struct struct ibv_pd *pd,
  * system call (`events.batch`); else each costs one of its own, and a blocking channel a `poll` more. Any
  * thread may call it. Cancelling the thread takes effect only while no event has been taken.
  */
-int cmshim_get_cm_events(struct struct rdma_event_channel *channel,
-                         struct struct rdma_cm_event **events,
+int cmshim_get_cm_events(struct rdma_event_channel *channel,
+                         struct rdma_cm_event **events,
                          int max,
                          int timeout_ms);
 
@@ -115,8 +115,8 @@ int cmshim_get_cm_events(struct struct rdma_event_channel *channel,
  * be given to `ibv_ack_async_event`, since destroying a queue pair, completion queue or shared receive queue
  * waits for it. The kernel hands out one event for each system call.
  */
-int cmshim_get_async_events(struct struct ibv_context *context,
-                            struct struct ibv_async_event *events,
+int cmshim_get_async_events(struct ibv_context *context,
+                            struct ibv_async_event *events,
                             int max,
                             int timeout_ms);
 

@@ -1,6 +1,7 @@
 /* The functions of libc that the library stands in front of, on descriptors that are no event channels. */
 #include "cm.h"
 #include <fcntl.h>
+#include <linux/close_range.h>
 #include <sys/epoll.h>
 #include <sys/ioctl.h>
 #include <sys/resource.h>
@@ -75,6 +76,18 @@ int main(void)
     MUST(sigaction(SIGALRM, &action, NULL) == 0);
     alarm(1);
     TRY(write(full[1], text, sizeof text));
+
+    TRY(close(copy));
+    TRY(close(copy));
+    TRY(close(-1));
+    TRY(close_range(90, 91, 0));
+    TRY(fcntl(90, F_GETFD));
+    TRY(close_range(91, 90, 0));
+    MUST(dup2(1, 600) == 600 && dup2(1, 700) == 700);
+    TRY(close_range(600, 700, CLOSE_RANGE_CLOEXEC));
+    TRY(fcntl(700, F_GETFD));
+    closefrom(600);
+    TRY(fcntl(600, F_GETFD));
 
     signal(SIGPIPE, SIG_IGN);
     close(full[0]);

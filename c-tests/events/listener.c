@@ -48,7 +48,8 @@ static void part(const char *name)
     ibv_destroy_cq(cq);
     rdma_destroy_event_channel(cc);
     rdma_destroy_event_channel(sc);
-    say("more files open than after the part before: %d", part_number++ > 2 ? open_files() - files : 0); /* some open late */
+    /* Some open late, and reading ahead takes one descriptor for the whole process. */
+    say("more files open than after the part before: %d", part_number++ > 2 && open_files() - files > 1);
     files = open_files();
 }
 

@@ -1,8 +1,9 @@
 //! Functions of libc on descriptors. For all but event channels' they are libc's own, a bounds check and one
 //! load later: async-signal-safe, without lock or allocation, cancellation points as before.
 
+use crate::boundary::guard;
 use crate::tap::{self, descriptors, next};
-use libc::{c_int, c_void, epoll_event, size_t, ssize_t};
+use libc::{c_int, c_uint, c_void, epoll_event, size_t, ssize_t};
 
 /// # Safety
 /// As `write`.
@@ -105,4 +106,41 @@ pub unsafe extern "C-unwind" fn dup3(from: c_int, to: c_int, flags: c_int) -> c_
         descriptors::dup_done(from, result);
     }
     result
+}
+
+/// # Safety
+/// As `close`: any number may be given.
+#[cfg_attr(not(test), no_mangle)]
+pub unsafe extern "C-unwind" fn close(fd: c_int) -> c_int {
+    if !descriptors::may_close(fd) {
+        guard::set_errno(libc::EBADF);
+        return -1;
+    }
+    next::close(fd)
+}
+
+/// # Safety
+/// As `close_range`: any numbers may be given.
+#[cfg_attr(not(test), no_mangle)]
+pub unsafe extern "C-unwind" fn close_range(first: c_uint, last: c_uint, flags: c_int) -> c_int {
+    // With flags it does not close, or in a table that is no longer shared: both as the kernel does it.
+    let own = match flags {
+        0 if first <= last => descriptors::about_to_close_range(first, last),
+        _ => None,
+    };
+    match own {
+        None => next::close_range(first, last, flags),
+        Some(ranges) => ranges
+            .into_iter()
+            .map(|(first, last)| next::close_range(first, last, flags))
+            .fold(0, c_int::min),
+    }
+}
+
+/// # Safety
+/// As `closefrom`: any number may be given.
+#[cfg_attr(not(test), no_mangle)]
+pub unsafe extern "C-unwind" fn closefrom(first: c_int) {
+    // SAFETY: any numbers may be given.
+    unsafe { close_range(first.max(0) as c_uint, c_uint::MAX, 0) };
 }

@@ -24,6 +24,8 @@ pub struct State {
     pub tokens: AtomicU64,
     pub pool: Pool,
     pub tap: tap::Shared,
+    /// Of the process that this state is of.
+    pub pid: u32,
 }
 
 /// Address of an rdma_cm_id: a name, never followed.
@@ -108,6 +110,7 @@ impl State {
             tokens: AtomicU64::new(0),
             pool: Pool::default(),
             tap: tap::Shared::default(),
+            pid: std::process::id(),
         }
     }
 

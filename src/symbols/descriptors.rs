@@ -39,6 +39,9 @@ pub const DESCRIPTORS: &[Symbol] = &[
         dup3_version(),
         "sees a channel duplicated or replaced",
     ),
+    on_descriptors("close", C_BASE, "sees a channel closed behind librdmacm's back; the library's own descriptors are not open for the program"),
+    on_descriptors("close_range", c"GLIBC_2.34", "as close"),
+    on_descriptors("closefrom", c"GLIBC_2.34", "as close"),
 ];
 
 const fn on_descriptors(

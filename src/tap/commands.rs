@@ -1,12 +1,14 @@
 //! One `write` on an event channel's descriptor: which command is it, and what is to be done about it.
 
 use super::channel::{How, Tap};
-use super::handles::{GROUPS, IDS, LISTENS, OWNERS};
+use super::handles::{GROUPS, IDS, LISTENERS, OWNERS};
 use super::{next, serve, undo};
 use crate::abi::ucm::*;
 use crate::boundary::guard;
 use libc::{c_int, c_void, size_t, ssize_t};
 use std::sync::atomic::Ordering;
+
+const FIRST_PAGE: usize = 4096;
 
 /// A command as librdmacm wrote it.
 #[derive(Clone, Copy)]
@@ -23,9 +25,10 @@ impl Command {
     /// behind librdmacm's back and use its number for something else.
     ///
     /// # Safety
-    /// `at` is null or readable for `size` bytes.
+    /// `at` is in the first page, or readable for `size` bytes.
     unsafe fn read(at: *const c_void, size: size_t) -> Option<Command> {
-        if at.is_null() || size < HEADER {
+        // What is in the first page is a bad pointer, for the kernel to refuse.
+        if (at as usize) < FIRST_PAGE || size < HEADER {
             return None;
         }
         let mut command = Command {
@@ -85,6 +88,11 @@ pub unsafe fn write(tap: &'static Tap, fd: c_int, buffer: *const c_void, size: s
     // SAFETY: the program's buffer.
     let command = match unsafe { Command::read(buffer, size) } {
         Some(command) => command,
+        // The kernel tells what is wrong with an address; it must be the one that knows commands.
+        None if (buffer as usize) < FIRST_PAGE && tap.app().0 == fd => {
+            // SAFETY: the program's arguments.
+            return unsafe { next::write(tap.kernel().0, buffer, size) };
+        }
         // SAFETY: the program's arguments.
         None => return unsafe { next::write(fd, buffer, size) },
     };
@@ -183,10 +191,8 @@ unsafe fn listens(tap: &Tap, command: &Command) -> ssize_t {
             let backlog = u32::try_from(asked).ok().filter(|b| *b > 0);
             guard::run(|| {
                 let mut locked = tap.lock();
-                locked
-                    .behind
-                    .listens(uid & !LISTENS, backlog.unwrap_or(u32::MAX));
-                IDS.set(handle, uid | LISTENS);
+                locked.behind.listens(uid, backlog.unwrap_or(u32::MAX));
+                LISTENERS.set(handle, 1);
             });
         }
         written

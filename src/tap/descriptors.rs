@@ -31,7 +31,7 @@ fn flags_set(tap: &'static Tap, on: bool) {
     guard::run(|| {
         if tap.how() == How::Plain {
             tap.nonblocking.store(on, Ordering::Release);
-            if on && shim.config.events_taker() == Taker::Inline {
+            if on && shim.on() && shim.config.events_taker() == Taker::Inline {
                 swap::swap(shim, tap, How::Inline);
             }
             return;
@@ -102,4 +102,31 @@ pub unsafe fn about_to_add(op: c_int, fd: c_int, event: *const epoll_event) {
         }
         _ => {}
     }
+}
+
+/// May the program close that number? One of ours is not open for it.
+pub fn may_close(fd: c_int) -> bool {
+    let known = table::find(fd).filter(|tap| tap.app().0 == fd);
+    if known.is_none() && !table::hidden(fd) {
+        return true;
+    }
+    let Some(shim) = hooked() else { return true };
+    if let Some(tap) = known {
+        guard::run(|| lifetime::replaced(shim, tap));
+        return true;
+    }
+    false
+}
+
+/// The program closes all numbers from `first` to `last`; the ranges that are its own.
+pub fn about_to_close_range(first: u32, last: u32) -> Option<Vec<(u32, u32)>> {
+    let shim = hooked()?;
+    guard::run(|| {
+        for tap in table::all() {
+            if u32::try_from(tap.app().0).is_ok_and(|fd| (first..=last).contains(&fd)) {
+                lifetime::replaced(shim, tap);
+            }
+        }
+        table::without_hidden(first, last)
+    })
 }

@@ -14,8 +14,10 @@ pub struct Handles {
     pages: [AtomicPtr<Page>; PAGES],
 }
 
-/// uid of each id, with [`LISTENS`] in its lowest bit.
+/// uid of each id.
 pub static IDS: Handles = Handles::new();
+/// 1 for each id that listens.
+pub static LISTENERS: Handles = Handles::new();
 /// uid of each multicast group.
 pub static GROUPS: Handles = Handles::new();
 /// Handle of the id that joined each group, plus one.
@@ -23,9 +25,6 @@ pub static OWNERS: Handles = Handles::new();
 
 /// Events of each id that nobody will see any more, though the id lives: the kernel still counts them.
 pub static NEVER_SEEN: Handles = Handles::new();
-
-/// uids are addresses of structures: the lowest bit is free.
-pub const LISTENS: u64 = 1;
 
 impl Handles {
     const fn new() -> Handles {

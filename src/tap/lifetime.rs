@@ -72,7 +72,7 @@ pub fn channel_ends(shim: &'static Shim, fd: c_int) {
     end(shim, tap);
 }
 
-/// The channel's descriptor is something else now: the program put another file there.
+/// The program closes the channel's descriptor itself, or puts another file there.
 pub fn replaced(shim: &'static Shim, tap: &'static Tap) {
     table::clear(tap.app().0);
     end(shim, tap);
@@ -113,8 +113,7 @@ fn end(shim: &'static Shim, tap: &'static Tap) {
 }
 
 fn close(fd: KernelFd) {
-    // SAFETY: the duplicate that the swap made.
-    unsafe { libc::close(fd.0) };
+    swap::close(fd.0);
 }
 
 /// The program puts the channel into an epoll set in a way that no set of ours can be used: it gets the
@@ -149,7 +148,10 @@ pub fn more(fd: c_int) -> Option<bool> {
     Some(!tap.queue.is_empty())
 }
 
-/// The shim, for a hook on a descriptor: `None` inside our own code.
+/// The shim, for a hook on a descriptor: `None` inside our own code, and in a child that shares our memory but
+/// not our descriptors (vfork), or that no atfork handler saw.
 pub fn hooked() -> Option<&'static Shim> {
-    shim::existing().filter(|shim| shim.on() && !crate::boundary::guard::inside())
+    let usable =
+        |shim: &&Shim| !crate::boundary::guard::inside() && shim.state().pid == std::process::id();
+    shim::existing().filter(usable)
 }

@@ -37,6 +37,8 @@ static EPOLL_CTL: Next = Next::new();
 static DUP: Next = Next::new();
 static DUP2: Next = Next::new();
 static DUP3: Next = Next::new();
+static CLOSE: Next = Next::new();
+static CLOSE_RANGE: Next = Next::new();
 
 /// Run by the loader, before the program's first line.
 pub fn look_up() {
@@ -48,11 +50,15 @@ pub fn look_up() {
     DUP.look_up(c"dup");
     DUP2.look_up(c"dup2");
     DUP3.look_up(c"dup3");
+    CLOSE.look_up(c"close");
+    CLOSE_RANGE.look_up(c"close_range");
 }
 
 extern "C-unwind" {
     /// glibc's other name of `write`: a cancellation point too.
     fn __write(fd: c_int, buffer: *const c_void, size: size_t) -> ssize_t;
+    /// The same of `close`.
+    fn __close(fd: c_int) -> c_int;
 }
 
 /// # Safety
@@ -148,5 +154,27 @@ pub fn dup3(old: c_int, new: c_int, flags: c_int) -> c_int {
         Some(f) => unsafe { std::mem::transmute::<usize, Dup3>(f)(old, new, flags) },
         // SAFETY: as above.
         None => unsafe { libc::syscall(libc::SYS_dup3, old, new, flags) as c_int },
+    }
+}
+
+#[inline(always)]
+pub fn close(fd: c_int) -> c_int {
+    type Close = unsafe extern "C-unwind" fn(c_int) -> c_int;
+    match CLOSE.get() {
+        // SAFETY: the address of `close`, which takes any number.
+        Some(f) => unsafe { std::mem::transmute::<usize, Close>(f)(fd) },
+        // SAFETY: as above.
+        None => unsafe { __close(fd) },
+    }
+}
+
+/// The first descriptor of a range, the last one, flags. libc has this since 2.34; before, nobody calls it.
+pub fn close_range(first: u32, last: u32, flags: c_int) -> c_int {
+    type CloseRange = unsafe extern "C-unwind" fn(u32, u32, c_int) -> c_int;
+    match CLOSE_RANGE.get() {
+        // SAFETY: the address of `close_range`, which takes any numbers.
+        Some(f) => unsafe { std::mem::transmute::<usize, CloseRange>(f)(first, last, flags) },
+        // SAFETY: as above.
+        None => unsafe { libc::syscall(libc::SYS_close_range, first, last, flags) as c_int },
     }
 }

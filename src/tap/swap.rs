@@ -3,7 +3,7 @@
 //! without us.
 
 use super::channel::{AppFd, How, KernelFd, Tap};
-use super::{aggregator, next, ready};
+use super::{aggregator, next, ready, table};
 use crate::abi::cm::RdmaEventChannel;
 use crate::boundary::shim::Shim;
 use crate::real;
@@ -209,7 +209,11 @@ fn duplicate_up(fd: c_int, limit: u64) -> Option<c_int> {
     let base = (limit / 2).min(HIGHEST_BASE) as usize;
     // SAFETY: no pointer is passed.
     let high = unsafe { next::fcntl(fd, libc::F_DUPFD_CLOEXEC, base) };
-    (high >= 0).then_some(high)
+    if high < 0 {
+        return None;
+    }
+    table::hide(high, true);
+    Some(high)
 }
 
 fn soft_limit() -> u64 {
@@ -253,7 +257,8 @@ pub fn set_nonblocking(fd: c_int, on: bool) -> bool {
     unsafe { next::fcntl(fd, libc::F_SETFL, flags as usize) == 0 }
 }
 
-fn close(fd: c_int) {
-    // SAFETY: a descriptor of ours.
-    unsafe { libc::close(fd) };
+/// Closes a descriptor of ours.
+pub fn close(fd: c_int) {
+    table::hide(fd, false);
+    next::close(fd);
 }

@@ -3,7 +3,7 @@
 
 use super::channel::Tap;
 use libc::c_int;
-use std::sync::atomic::{AtomicI32, AtomicPtr, Ordering};
+use std::sync::atomic::{AtomicI32, AtomicPtr, AtomicU64, Ordering};
 
 /// Channels with higher descriptors are left alone.
 pub const DESCRIPTORS: usize = 65_536;
@@ -46,4 +46,63 @@ pub fn clear(fd: c_int) {
 /// All channels.
 pub fn all() -> impl Iterator<Item = &'static Tap> {
     (0..=HIGHEST.load(Ordering::Acquire)).filter_map(find)
+}
+
+/// Descriptors of ours that the program does not know, one bit each.
+static HIDDEN: [AtomicU64; DESCRIPTORS / 64] = [const { AtomicU64::new(0) }; DESCRIPTORS / 64];
+
+fn bit(fd: c_int) -> Option<(&'static AtomicU64, u64)> {
+    let fd = usize::try_from(fd).ok()?;
+    Some((HIDDEN.get(fd / 64)?, 1 << (fd % 64)))
+}
+
+/// Is it one of ours?
+pub fn hidden(fd: c_int) -> bool {
+    bit(fd).is_some_and(|(word, bit)| word.load(Ordering::Acquire) & bit != 0)
+}
+
+/// It is one of ours from now on, or none any more.
+pub fn hide(fd: c_int, on: bool) {
+    match bit(fd) {
+        Some((word, bit)) if on => word.fetch_or(bit, Ordering::AcqRel),
+        Some((word, bit)) => word.fetch_and(!bit, Ordering::AcqRel),
+        None => 0,
+    };
+}
+
+/// Ranges of `first..=last` that leave out what is ours.
+pub fn without_hidden(first: u32, last: u32) -> Vec<(u32, u32)> {
+    let mut ranges = Vec::new();
+    let mut begin = first;
+    let ours = (first..=last.min(DESCRIPTORS as u32 - 1)).filter(|fd| hidden(*fd as c_int));
+    for fd in ours {
+        if fd > begin {
+            ranges.push((begin, fd - 1));
+        }
+        begin = fd + 1;
+    }
+    if begin <= last {
+        ranges.push((begin, last));
+    }
+    ranges
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ranges_leave_out_what_is_hidden() {
+        hide(60_010, true);
+        hide(60_020, true);
+        hide(60_021, true);
+        assert!(hidden(60_020) && !hidden(60_019) && !hidden(-1) && !hidden(70_000));
+        assert_eq!(
+            without_hidden(60_000, u32::MAX),
+            [(60_000, 60_009), (60_011, 60_019), (60_022, u32::MAX)]
+        );
+        assert_eq!(without_hidden(60_020, 60_021), []);
+        hide(60_010, false);
+        assert_eq!(without_hidden(60_010, 60_020), [(60_010, 60_019)]);
+    }
 }

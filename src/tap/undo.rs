@@ -3,7 +3,7 @@
 
 use super::channel::{How, Tap};
 use super::commands::{reads_ahead, Command};
-use super::handles::{GROUPS, IDS, LISTENS, NEVER_SEEN, OWNERS};
+use super::handles::{GROUPS, IDS, LISTENERS, NEVER_SEEN, OWNERS};
 use super::{next, swap, table};
 use crate::abi::ucm::*;
 use crate::boundary::guard;
@@ -23,19 +23,19 @@ pub unsafe fn destroy_id(tap: &'static Tap, command: &Command) -> ssize_t {
     unsafe {
         let handle = command.u32(DESTROY_ID_ID);
         // Taken before: as soon as the kernel has destroyed the id, the handle may be a new one's.
-        let known = IDS.take(handle);
+        let uid = IDS.take(handle);
+        let listened = LISTENERS.take(handle) != 0;
         let never_seen = NEVER_SEEN.take(handle) as u32;
         let written = command.forward(tap);
         if !command.went_well(written) {
-            if known != 0 {
-                IDS.set(handle, known);
+            if uid != 0 {
+                IDS.set(handle, uid);
+                LISTENERS.set(handle, listened.into());
                 NEVER_SEEN.set(handle, never_seen.into());
             }
             return written;
         }
-        let listened = known & LISTENS != 0;
         if listened || reads_ahead(tap) {
-            let uid = known & !LISTENS;
             let void = guard::run(|| void(tap, Gone::Id { handle, uid }, listened.then_some(uid)));
             correct(command, DESTROY_ID_RESPONSE, void.unwrap_or_default());
         }
@@ -135,9 +135,10 @@ pub unsafe fn migrate(new: &'static Tap, command: &Command) -> ssize_t {
             ..*command
         };
         let handle = command.u32(MIGRATE_ID_ID);
-        let known = IDS.get(handle);
+        let uid = IDS.get(handle);
+        let listens = LISTENERS.get(handle) != 0;
         let parents = old.how() == How::Foreign;
-        let aside = parents || known & LISTENS == 0 && !reads_ahead(old) && !reads_ahead(new);
+        let aside = parents || !listens && !reads_ahead(old) && !reads_ahead(new);
         let never_seen = NEVER_SEEN.get(handle) as u32;
         if aside || std::ptr::eq(old, new) {
             let written = changed.forward(new);
@@ -146,7 +147,6 @@ pub unsafe fn migrate(new: &'static Tap, command: &Command) -> ssize_t {
             }
             return written;
         }
-        let uid = known & !LISTENS;
         let moved = guard::run(|| move_events(old, new, &changed, Gone::Id { handle, uid }));
         let Some((written, errno, count)) = moved else {
             return changed.forward(new);

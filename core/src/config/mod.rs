@@ -39,8 +39,6 @@ pub use source::{
     gather, read_file, reason, CONFIG_VARIABLE, DEFAULT_PATH, LIBRARY_VARIABLE, MAX_BYTES,
 };
 pub use table::{Key, Kind, Preset, KEYS};
-pub use typed::{
-    Config, Events, Format, Level, Listen, Log, Pool, Readers, Reasons, Stats, Taker,
-};
+pub use typed::{Config, Events, Format, Level, Listen, Log, Pool, Readers, Reasons, Stats, Taker};
 pub use value::Value;
 pub use vars::parse_setting;

@@ -6,7 +6,7 @@ FIRST_PORT=19400
 # shellcheck source=../../../include/pair.sh
 . "$(dirname "$0")/../../../include/pair.sh"
 
-DEMANDS=${DEMANDS:-off} # on: what batching has to reach is demanded, not only shown
+DEMANDS=${DEMANDS:-on} # off: only shown
 MODES=${MODES:-auto}
 
 value() { # MODE part KEY: a count of that part
