@@ -37,7 +37,6 @@ pub fn bypassed(why: Bypass) {
 
 /// One system call brought so many events.
 #[inline]
-#[allow(dead_code)] // the tap's
 pub fn batch(events: usize) {
     if let Some(words) = own::words() {
         bump(words, COUNTERS.item(Counter::Batches as usize), 1);
@@ -64,16 +63,8 @@ pub fn pool_miss(why: Option<Bypass>) {
     }
 }
 
-/// A phase took this long.
-#[inline]
-#[allow(dead_code)] // the tap's and the pool's
-pub fn time(phase: Phase, took: Duration) {
-    time_ns(phase, u64::try_from(took.as_nanos()).unwrap_or(u64::MAX));
-}
-
 /// A phase took this long, in ns.
 #[inline]
-#[allow(dead_code)] // the tap's and the pool's
 pub fn time_ns(phase: Phase, ns: u64) {
     if let Some(words) = own::words() {
         measure(words, phase, ns);

@@ -26,6 +26,7 @@ pub use reasons::Kind as Reason;
 pub use recorder::Mark;
 pub use start::begin;
 
+pub use clock::now_ns;
 pub use count::*;
 
 #[cfg(test)]
