@@ -111,7 +111,7 @@ real! {
     rdma_resolve_addr(*mut RdmaCmId, *mut sockaddr, *mut sockaddr, c_int) -> c_int;
     rdma_resolve_route(*mut RdmaCmId, c_int) -> c_int;
     rdma_create_qp(*mut RdmaCmId, *mut IbvPd, *mut IbvQpInitAttr) -> c_int;
-    rdma_create_qp_ex(*mut RdmaCmId, *mut IbvQpInitAttr) -> c_int;
+    rdma_create_qp_ex(*mut RdmaCmId, *mut IbvQpInitAttrEx) -> c_int;
     rdma_destroy_qp(*mut RdmaCmId);
     rdma_connect(*mut RdmaCmId, *mut RdmaConnParam) -> c_int;
     rdma_establish(*mut RdmaCmId) -> c_int;
@@ -146,6 +146,7 @@ real! {
     ibv_destroy_qp(*mut IbvQp) -> c_int;
     ibv_dealloc_pd(*mut IbvPd) -> c_int;
     ibv_destroy_cq(*mut IbvCq) -> c_int;
+    ibv_destroy_comp_channel(*mut IbvCompChannel) -> c_int;
     ibv_destroy_srq(*mut IbvSrq) -> c_int;
     ibv_close_device(*mut IbvContext) -> c_int;
     ibv_reg_mr(*mut IbvPd, *mut c_void, size_t, c_int) -> *mut IbvMr;

@@ -1,6 +1,7 @@
 /* A preload beneath the shim that makes one call fail or wait.
  * INJECT="FUNCTION:N:ERRNO"      the N-th call of FUNCTION fails with that error number (N = 0: every call)
  * INJECT="FUNCTION:N:sleep=MS"   it waits first, and is then made
+ * INJECT_THREAD=NAME             only calls of threads with this name count
  * The exports carry the versions of the real ones (inject.map), since a versioned look-up skips others.
  * All arguments of these functions are pointers and integers, so six registers stand for all of them. */
 #define _GNU_SOURCE
@@ -9,9 +10,17 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <unistd.h>
 
 enum kind { MINUS_ONE, POSITIVE_ERRNO, NULL_POINTER };
+
+static int here(void)
+{
+    const char *want = getenv("INJECT_THREAD");
+    char name[16] = "";
+    return !want || (!prctl(PR_GET_NAME, name) && !strcmp(name, want));
+}
 
 /* 0: make the call. Otherwise the error number to fail with. */
 static int verdict(const char *name, int *calls)
@@ -19,7 +28,7 @@ static int verdict(const char *name, int *calls)
     const char *want = getenv("INJECT");
     char function[64];
     int n, number, ms;
-    if (!want || sscanf(want, "%63[^:]:%d:", function, &n) != 2 || strcmp(function, name)) return 0;
+    if (!here() || !want || sscanf(want, "%63[^:]:%d:", function, &n) != 2 || strcmp(function, name)) return 0;
     int now = __atomic_add_fetch(calls, 1, __ATOMIC_RELAXED);
     if (n && now != n) return 0;
     const char *what = strrchr(want, ':') + 1;

@@ -1,6 +1,8 @@
 /* Connections one after another, both ends in one process, with a pause between them.
- * usage: churn COUNT PAUSE_US                prints what the process grew by, after the first tenth
- *        churn COUNT PAUSE_US times          prints the median microseconds of queue pair and connect */
+ * usage: churn KIND COUNT PAUSE_US           prints what the process grew by, after the first tenth
+ *        churn KIND COUNT PAUSE_US times     prints microseconds: rdma_create_qp p50 p99, connect p50 p99 (connect: the
+ *                                            client's queue pair included, up to ESTABLISHED)
+ * KIND: shared, one completion queue for all; own, librdmacm's own ones for each; raw, ibv_create_qp and no connection */
 #include "pool.h"
 #include <dirent.h>
 #include <time.h>
@@ -9,6 +11,7 @@ static struct rdma_event_channel *sc, *cc;
 static struct rdma_cm_id *listener;
 static struct ibv_pd *pd;
 static struct ibv_cq *cq;
+static int own;
 static struct rdma_conn_param param = {.responder_resources = 1, .initiator_depth = 1, .retry_count = 7, .rnr_retry_count = 7};
 
 static double now_us(void)
@@ -40,8 +43,8 @@ static int descriptors(void)
 static void make(struct rdma_cm_id *id)
 {
     if (!pd) MUST((pd = ibv_alloc_pd(id->verbs)) && (cq = ibv_create_cq(id->verbs, 64, NULL, NULL, 0)));
-    struct ibv_qp_init_attr attr = verbs_attr(cq);
-    MUST(!rdma_create_qp(id, pd, &attr));
+    struct ibv_qp_init_attr attr = verbs_attr(own ? NULL : cq);
+    MUST(!rdma_create_qp(id, own ? NULL : pd, &attr));
 }
 
 static void await(struct rdma_event_channel *ch, enum rdma_cm_event_type want, struct rdma_cm_id **id)
@@ -58,18 +61,23 @@ static void await(struct rdma_event_channel *ch, enum rdma_cm_event_type want, s
     MUST(got == want);
 }
 
-/* Gives the time of the client's queue pair and connect. */
-static double connection(void)
+struct times {
+    double create, connect;
+};
+
+static struct times connection(void)
 {
     struct rdma_cm_id *client = cm_routed(cc, RDMA_PS_TCP), *server;
+    struct times took;
     double begin = now_us();
     make(client);
+    took.create = now_us() - begin;
     MUST(!rdma_connect(client, &param));
     await(sc, RDMA_CM_EVENT_CONNECT_REQUEST, &server);
     make(server);
     MUST(!rdma_accept(server, &param));
     await(cc, RDMA_CM_EVENT_ESTABLISHED, NULL);
-    double took = now_us() - begin;
+    took.connect = now_us() - begin;
     await(sc, RDMA_CM_EVENT_ESTABLISHED, NULL);
     MUST(!rdma_disconnect(client));
     await(sc, RDMA_CM_EVENT_DISCONNECTED, NULL);
@@ -80,28 +88,50 @@ static double connection(void)
     return took;
 }
 
+static struct times bare_qp(void)
+{
+    struct ibv_qp_init_attr attr = verbs_attr(cq);
+    double begin = now_us();
+    struct ibv_qp *qp = ibv_create_qp(pd, &attr);
+    double took = now_us() - begin;
+    MUST(qp && !ibv_destroy_qp(qp));
+    return (struct times){took, took};
+}
+
 static int smaller(const void *a, const void *b)
 {
     double x = *(const double *)a, y = *(const double *)b;
     return (x > y) - (x < y);
 }
 
+static void show(double *took, int count)
+{
+    qsort(took, count, sizeof *took, smaller);
+    printf("%.0f %.0f ", took[count / 2], took[count * 99 / 100]);
+}
+
 int main(int argc, char **argv)
 {
-    int count = argc > 2 ? atoi(argv[1]) : 0, pause = argc > 2 ? atoi(argv[2]) : 0;
-    double *took = calloc(count + 1, sizeof *took);
+    const char *kind = argc > 3 ? argv[1] : "";
+    int count = argc > 3 ? atoi(argv[2]) : 0, pause = argc > 3 ? atoi(argv[3]) : 0, raw = !strcmp(kind, "raw");
+    double *create = calloc(count + 1, sizeof *create), *connect = calloc(count + 1, sizeof *connect);
     long resident = 0;
     int open = 0;
-    MUST(count >= 10 && took && (sc = rdma_create_event_channel()) && (cc = rdma_create_event_channel()));
+    own = !strcmp(kind, "own");
+    MUST(count >= 10 && create && connect && (sc = rdma_create_event_channel()) && (cc = rdma_create_event_channel()));
     listener = cm_listen(sc, 128);
+    if (raw) MUST((pd = ibv_alloc_pd(listener->verbs)) && (cq = ibv_create_cq(listener->verbs, 64, NULL, NULL, 0)));
     for (int i = 0; i < count; i++) {
-        took[i] = connection();
+        struct times took = raw ? bare_qp() : connection();
+        create[i] = took.create;
+        connect[i] = took.connect;
         if (i == count / 10) resident = resident_kib(), open = descriptors();
         if (pause) usleep(pause);
     }
-    if (argc > 3) {
-        qsort(took, count, sizeof *took, smaller);
-        printf("%.0f\n", took[count / 2]);
+    if (argc > 4) {
+        show(create, count);
+        show(connect, count);
+        printf("\n");
     } else {
         say("connections %d", count);
         say("descriptors grew by %d", descriptors() - open);
@@ -111,6 +141,7 @@ int main(int argc, char **argv)
     MUST(!ibv_destroy_cq(cq) && !ibv_dealloc_pd(pd));
     rdma_destroy_event_channel(sc);
     rdma_destroy_event_channel(cc);
-    free(took);
+    free(create);
+    free(connect);
     return 0;
 }

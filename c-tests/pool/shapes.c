@@ -46,7 +46,7 @@ static void rounds(struct ibv_qp_init_attr attr)
         }
         for (int i = 0; i < ROUNDS; i++)
             for (int j = 0; j < i; j++)
-                if (qps[i] && (qps[i] == qps[j] || qps[i]->qp_num == qps[j]->qp_num)) say("given out twice");
+                if (qps[i] && qps[j] && (qps[i] == qps[j] || qps[i]->qp_num == qps[j]->qp_num)) say("given out twice");
         for (int i = 0; i < ROUNDS; i++)
             if (qps[i]) MUST(!ibv_destroy_qp(qps[i]));
         let_fill();

@@ -210,6 +210,7 @@ impl World {
                     flight,
                     key,
                     measure,
+                    ..
                 } => {
                     if measure && !self.book.measured(&key, MAX_QP, MAX_QP) {
                         self.book.failed(flight, self.now);
@@ -218,6 +219,7 @@ impl World {
                     }
                 }
                 Job::Drop { flight, item } => self.work = Some(Work::Drop { flight, item }),
+                Job::Close { .. } => unreachable!("no bundles here"),
                 Job::Wait(_) => {}
             },
         }

@@ -68,7 +68,9 @@ fn verbs_members_stand_where_the_headers_put_them() {
             context = context, qp_context = qp_context, pd = pd, send_cq = send_cq, recv_cq = recv_cq, srq = srq,
             qp_num = qp_num, state = state, qp_type = qp_type,
         }
-        IbvCq = c::ibv_cq { context = context }
+        IbvCq = c::ibv_cq { context = context, channel = channel, cq_context = cq_context }
+        IbvCompChannel = c::ibv_comp_channel { context = context, fd = fd }
+        IbvQpInitAttrEx = c::ibv_qp_init_attr_ex { sq_sig_all = sq_sig_all, comp_mask = comp_mask, pd = pd }
         IbvSrq = c::ibv_srq { context = context }
         IbvQpInitAttr = c::ibv_qp_init_attr {
             qp_context = qp_context, send_cq = send_cq, recv_cq = recv_cq, srq = srq, cap = cap, qp_type = qp_type,
@@ -97,6 +99,10 @@ fn queue_pair_types_are_those_of_the_headers() {
     use cmshim_core::pool::{QPT_RC, QPT_UC};
     assert_eq!(QPT_RC, c::ibv_qp_type::IBV_QPT_RC as i32);
     assert_eq!(QPT_UC, c::ibv_qp_type::IBV_QPT_UC as i32);
+    assert_eq!(
+        INIT_ATTR_PD,
+        c::ibv_qp_init_attr_mask::IBV_QP_INIT_ATTR_PD.0
+    );
 }
 
 #[test]
@@ -118,6 +124,10 @@ fn event_numbers_are_those_of_the_headers() {
     assert_eq!(
         async_event::QP_LAST_WQE_REACHED,
         c::ibv_event_type::IBV_EVENT_QP_LAST_WQE_REACHED as i32
+    );
+    assert_eq!(
+        async_event::CQ_ERR,
+        c::ibv_event_type::IBV_EVENT_CQ_ERR as i32
     );
     assert_eq!(
         async_event::DEVICE_FATAL,

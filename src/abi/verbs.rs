@@ -45,10 +45,12 @@ pub struct IbvQp {
     pub qp_type: c_int,
 }
 
-/// `struct ibv_cq`, up to the context.
+/// `struct ibv_cq`, up to the program's own context.
 #[repr(C)]
 pub struct IbvCq {
     pub context: *mut IbvContext,
+    pub channel: *mut IbvCompChannel,
+    pub cq_context: *mut c_void,
 }
 
 /// `struct ibv_srq`, up to the context.
@@ -57,10 +59,11 @@ pub struct IbvSrq {
     pub context: *mut IbvContext,
 }
 
-/// `struct ibv_comp_channel` is only handed through.
+/// `struct ibv_comp_channel`, up to the descriptor.
 #[repr(C)]
 pub struct IbvCompChannel {
-    _opaque: [u8; 0],
+    pub context: *mut IbvContext,
+    pub fd: c_int,
 }
 
 /// `struct ibv_mr` is only handed through.
@@ -98,6 +101,24 @@ pub struct IbvQpInitAttr {
     pub qp_type: c_int,
     pub sq_sig_all: c_int,
 }
+
+/// `struct ibv_qp_init_attr_ex`, up to the protection domain. Its mask stands where the plain structure
+/// ends in four unused bytes.
+#[repr(C)]
+pub struct IbvQpInitAttrEx {
+    pub qp_context: *mut c_void,
+    pub send_cq: *mut IbvCq,
+    pub recv_cq: *mut IbvCq,
+    pub srq: *mut IbvSrq,
+    pub cap: IbvQpCap,
+    pub qp_type: c_int,
+    pub sq_sig_all: c_int,
+    pub comp_mask: u32,
+    pub pd: *mut IbvPd,
+}
+
+/// `IBV_QP_INIT_ATTR_PD` of `enum ibv_qp_init_attr_mask`.
+pub const INIT_ATTR_PD: u32 = 1;
 
 /// `struct ibv_qp_attr`, up to the sequence numbers.
 #[repr(C)]
@@ -174,6 +195,7 @@ pub struct IbvDeviceAttr {
 
 /// Element kinds of an asynchronous event (`ibv_get_async_event(3)`).
 pub mod async_event {
+    pub const CQ_ERR: i32 = 0;
     pub const QP_FATAL: i32 = 1;
     pub const PATH_MIG_ERR: i32 = 7;
     pub const DEVICE_FATAL: i32 = 8;

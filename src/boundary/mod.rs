@@ -48,6 +48,7 @@ pub struct Call {
     pub outermost: bool,
     shim: Option<&'static Shim>,
     began: Began,
+    errno: i32,
 }
 
 /// How the real call ended.
@@ -80,10 +81,12 @@ pub unsafe fn enter_on(entry: Entry, id: *const RdmaCmId) -> Call {
         outermost: false,
         shim: None,
         began: Began::uncounted(entry),
+        errno: 0,
     };
     if guard::inside() {
         return pass;
     }
+    let before = errno();
     let here = 0u8;
     let Some(shim) = shim::get() else {
         stats::bypassed(Bypass::Off);
@@ -103,6 +106,7 @@ pub unsafe fn enter_on(entry: Entry, id: *const RdmaCmId) -> Call {
         outermost,
         shim: Some(shim),
         began,
+        errno: before,
     }
 }
 
@@ -131,8 +135,26 @@ impl Call {
     }
 
     /// The errno with which the real call failed, if it did; costs nothing while the shim is off.
-    pub fn failed_with<R: Returned>(&self, ret: R) -> Option<i32> {
+    fn failed_with<R: Returned>(&self, ret: R) -> Option<i32> {
         self.shim.and_then(|_| ret.failure(errno()))
+    }
+
+    /// The outcome of a call, or of a second try where the feature says that the errno of the first one is
+    /// worth it.
+    pub fn again<R: Returned>(
+        &self,
+        first: R,
+        worth: impl FnOnce(&'static Shim, i32) -> bool,
+        make: impl FnOnce() -> R,
+    ) -> R {
+        match self.failed_with(first) {
+            Some(errno) if self.decide(false, |shim| worth(shim, errno)) => {
+                // The first try never was.
+                set_errno(self.errno);
+                make()
+            }
+            _ => first,
+        }
     }
 
     /// Runs the feature's part after the real call, which returned `ret`, and steps out.

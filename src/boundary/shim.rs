@@ -103,6 +103,8 @@ impl Shim {
                     why()
                 );
             });
+            // The entries are past: what lies ready would make the program's own destructions fail.
+            super::guard::run(|| crate::pool::evict::abandon(self));
         }
     }
 }

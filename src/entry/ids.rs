@@ -3,6 +3,7 @@
 use super::entry;
 use crate::abi::cm::{RdmaCmId, RdmaEventChannel};
 use crate::boundary;
+use crate::pool::evict;
 use crate::real;
 use crate::reasons::state::{IdPtr, IdRecord};
 use crate::reasons::subject::{given_address, Subject};
@@ -13,6 +14,7 @@ use libc::{c_int, c_void, sockaddr};
 
 entry! {
     fn rdma_create_id(channel: *mut RdmaEventChannel, id: *mut *mut RdmaCmId, context: *mut c_void, ps: c_int) -> c_int, missing -1;
+    @again evict::make_room;
     after |shim, ended, rc| {
         if rc == 0 {
             // SAFETY: success stored the new id there.

@@ -5,6 +5,7 @@
 //! and that forced unwind passes through here. No entry holds a lock or a destructor meanwhile.
 
 mod channel;
+mod completion;
 mod connect;
 mod descriptors;
 mod events;
@@ -41,12 +42,7 @@ macro_rules! entry {
             // SAFETY: the program's own arguments, unchanged.
             let make = || unsafe { real($($arg),*) };
             let $rc = make();
-            $(
-                let $rc = match call.failed_with($rc) {
-                    Some(errno) if call.decide(false, |shim| $room(shim, errno)) => make(),
-                    _ => $rc,
-                };
-            )?
+            $(let $rc = call.again($rc, $room, make);)?
             call.$how($rc, |$after, $ended| $last);
             $rc
         }

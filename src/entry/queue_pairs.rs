@@ -2,23 +2,81 @@
 
 use super::entry;
 use crate::abi::cm::RdmaCmId;
-use crate::abi::verbs::{IbvPd, IbvQpInitAttr, Opaque};
-use crate::boundary::{shim::Shim, Ended};
+use crate::abi::verbs::{IbvPd, IbvQpInitAttr, IbvQpInitAttrEx, Opaque, INIT_ATTR_PD};
+use crate::boundary::{self, shim::Shim, Ended};
+use crate::pool::{bundle, create};
+use crate::real;
 use crate::reasons::state::IdPtr;
 use crate::reasons::{asynchronous, calls, facts};
-use crate::stats;
+use crate::stats::{self, Entry};
+use cmshim_core::pool::Key;
 use libc::c_int;
+use std::ptr::null_mut;
 
-entry! {
-    fn rdma_create_qp(id: *mut RdmaCmId, pd: *mut IbvPd, attr: *mut IbvQpInitAttr) -> c_int, missing -1;
+/// # Safety
+/// As the function of this name in the real library.
+#[cfg_attr(not(test), no_mangle)]
+pub unsafe extern "C-unwind" fn rdma_create_qp(
+    id: *mut RdmaCmId,
+    pd: *mut IbvPd,
+    attr: *mut IbvQpInitAttr,
+) -> c_int {
+    let Some(real) = real::rdma_create_qp() else {
+        return boundary::missing("rdma_create_qp", -1);
+    };
+    // SAFETY: the program's id.
+    let call = unsafe { boundary::enter_on(Entry::rdma_create_qp, id) };
     // SAFETY: the program's own arguments.
-    after |shim, ended, _rc| unsafe { created(shim, ended, id, attr) };
+    let key = call.decide(None, |shim| unsafe { bundle::begins(shim, id, pd, attr) });
+    // SAFETY: the program's own arguments, unchanged.
+    let rc = unsafe { real(id, pd, attr) };
+    // SAFETY: the program's own arguments.
+    call.after(rc, |shim, ended| unsafe {
+        created(shim, ended, key, id, attr)
+    });
+    rc
 }
 
-entry! {
-    fn rdma_create_qp_ex(id: *mut RdmaCmId, attr: *mut IbvQpInitAttr) -> c_int, missing -1;
+/// # Safety
+/// As the function of this name in the real library.
+#[cfg_attr(not(test), no_mangle)]
+pub unsafe extern "C-unwind" fn rdma_create_qp_ex(
+    id: *mut RdmaCmId,
+    attr: *mut IbvQpInitAttrEx,
+) -> c_int {
+    let Some(real) = real::rdma_create_qp_ex() else {
+        return boundary::missing("rdma_create_qp_ex", -1);
+    };
+    // SAFETY: the program's id.
+    let call = unsafe { boundary::enter_on(Entry::rdma_create_qp_ex, id) };
+    // SAFETY: the program's own arguments.
+    let key = call.decide(None, |shim| unsafe { bundle_of(shim, id, attr) });
+    // SAFETY: the program's own arguments, unchanged.
+    let rc = unsafe { real(id, attr) };
     // SAFETY: the program's own arguments; the extended structure begins like the plain one.
-    after |shim, ended, _rc| unsafe { created(shim, ended, id, attr) };
+    call.after(rc, |shim, ended| unsafe {
+        created(shim, ended, key, id, attr.cast())
+    });
+    rc
+}
+
+/// # Safety
+/// `id` is null or valid, `attr` null or whole.
+unsafe fn bundle_of(
+    shim: &'static Shim,
+    id: *const RdmaCmId,
+    attr: *const IbvQpInitAttrEx,
+) -> Option<Key> {
+    // SAFETY: as promised by the caller.
+    let wide = unsafe { attr.as_ref() }?;
+    if wide.comp_mask & !INIT_ATTR_PD != 0 {
+        create::extended(shim);
+        return None;
+    }
+    let given = wide.comp_mask & INIT_ATTR_PD != 0;
+    let pd = if given { wide.pd } else { null_mut() };
+    // SAFETY: as promised by the caller; the extended structure begins like the plain one.
+    unsafe { bundle::begins(shim, id, pd, attr.cast()) }
 }
 
 /// # Safety
@@ -26,9 +84,13 @@ entry! {
 unsafe fn created(
     shim: &'static Shim,
     ended: Ended,
+    key: Option<Key>,
     id: *const RdmaCmId,
     attr: *const IbvQpInitAttr,
 ) {
+    if let Some(key) = key {
+        bundle::ends(shim, &key, ended.failed.is_none());
+    }
     // SAFETY: as promised by the caller.
     let Some(cm) = (unsafe { id.as_ref() }) else {
         return;

@@ -5,7 +5,7 @@ use crate::abi::verbs::*;
 use crate::boundary::thread::{note_inner, Inner};
 use crate::boundary::{self, shim::Shim, Ended};
 use crate::pool::create::{self, Asked};
-use crate::pool::{self, objects};
+use crate::pool::{self, bundle, objects};
 use crate::real;
 use crate::reasons::subject::Subject;
 use crate::reasons::{asynchronous, calls, facts, traffic};
@@ -42,23 +42,6 @@ entry! {
 }
 
 entry! {
-    fn ibv_create_cq(context: *mut IbvContext, cqe: c_int, user: *mut c_void, channel: *mut IbvCompChannel, vector: c_int) -> *mut IbvCq, missing null_mut();
-    @again pool::evict::make_room;
-    // SAFETY: the program's context.
-    after |shim, ended, rc| unsafe {
-        objects::cq_made(shim, rc);
-        calls::ended(shim, ended, || Subject::of_context(context), |f| facts::completion_queue(f, context, cqe));
-    };
-}
-
-entry! {
-    fn ibv_create_comp_channel(context: *mut IbvContext) -> *mut IbvCompChannel, missing null_mut();
-    @again pool::evict::make_room;
-    // SAFETY: the program's context.
-    failed |shim, ended, _rc| calls::ended(shim, ended, || unsafe { Subject::of_context(context) }, |_| {});
-}
-
-entry! {
     fn ibv_create_srq(pd: *mut IbvPd, attr: *mut Opaque) -> *mut IbvSrq, missing null_mut();
     @again pool::evict::make_room;
     after |shim, ended, rc| {
@@ -79,6 +62,12 @@ pub unsafe extern "C-unwind" fn ibv_create_qp(
         return boundary::missing("ibv_create_qp", null_mut());
     };
     let mut call = boundary::enter(Entry::ibv_create_qp);
+    // SAFETY: the program's attributes.
+    if let Some(qp) = unsafe { bundle::next_qp(pd, attr) } {
+        call.counts_as(Phase::CreateQpHit);
+        call.done();
+        return qp;
+    }
     // SAFETY: the program's own arguments.
     let asked = call.decide(Asked::NO, |shim| unsafe { create::begins(shim, pd, attr) });
     if !asked.served.is_null() {
@@ -87,16 +76,10 @@ pub unsafe extern "C-unwind" fn ibv_create_qp(
         return asked.served;
     }
     // SAFETY: the program's own arguments, unchanged.
-    let mut qp = unsafe { real(pd, attr) };
-    if let Some(errno) = call.failed_with(qp) {
-        // SAFETY: as above.
-        if call.decide(false, |shim| unsafe {
-            create::make_room(shim, errno, &asked, attr)
-        }) {
-            // SAFETY: as above; the attributes are as they were at first.
-            qp = unsafe { real(pd, attr) };
-        }
-    }
+    let make = || unsafe { real(pd, attr) };
+    // SAFETY: as above.
+    let room = |shim, errno| unsafe { create::make_room(shim, errno, &asked, attr) };
+    let qp = call.again(make(), room, make);
     // SAFETY: the program's protection domain and attributes.
     call.watched(qp, asked.watched(), |shim, ended| unsafe {
         if ended.failed.is_none() {

@@ -61,6 +61,7 @@ pub struct Counts {
 }
 
 impl Counts {
+    /// A creation that was not served.
     pub fn miss(&self, why: Miss) {
         one(&self.misses[why as usize]);
         stats::pool_miss(match why {
@@ -94,7 +95,13 @@ impl Counts {
         stats::take(Counter::PoolIdle, 1);
     }
 
-    /// One line at debug level, if there was anything.
+    /// One was handed out, and librdmacm did not ask for it in the end.
+    pub fn dropped(&self) {
+        one(&self.evicted);
+        stats::add(Counter::PoolEvicted, 1);
+    }
+
+    /// One line at info level, if there was anything.
     pub fn tell(&self) {
         let get = |counter: &AtomicU64| counter.load(Ordering::Relaxed);
         let misses: Vec<String> = Miss::ALL
@@ -116,7 +123,7 @@ impl Counts {
                 _ => "none".to_owned(),
             }
         };
-        log::debug!(
+        log::info!(
             "pool: hits {}; misses: {}; made {}, not made {}, evicted {}, given back {}, rescued {}, events dropped {}; \
              creations served: {}; creations not served: {}; destructions: {}",
             get(&self.hits),

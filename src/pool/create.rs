@@ -1,8 +1,9 @@
 //! A creation: served from the pool, or noted so that the next ones can be.
 
-use super::{abi_caps, caps, enabled, evict, ring};
+use super::{abi_caps, bundle, caps, enabled, evict, ring};
 use crate::abi::verbs::{IbvPd, IbvQp, IbvQpInitAttr};
 use crate::boundary::shim::Shim;
+use crate::stats::{self, Bypass};
 use cmshim_core::pool::{Key, Miss, Taken};
 use std::ptr::null_mut;
 use std::time::Instant;
@@ -42,7 +43,15 @@ pub unsafe fn begins(shim: &'static Shim, pd: *const IbvPd, attr: *mut IbvQpInit
         return Asked::NO;
     };
     if !enabled(shim) {
+        stats::bypassed(Bypass::PoolDisabled);
         return Asked::NO;
+    }
+    if bundle::missed() {
+        // Counted by rdma_create_qp, which has a key of its own.
+        return Asked {
+            before: Some(*wanted),
+            ..Asked::NO
+        };
     }
     let since = Instant::now();
     let key = key(domain, wanted);
@@ -74,6 +83,13 @@ pub unsafe fn begins(shim: &'static Shim, pd: *const IbvPd, attr: *mut IbvQpInit
         }
     }
     asked
+}
+
+/// rdma_create_qp_ex asks for more than a plain creation can give.
+pub fn extended(shim: &Shim) {
+    if enabled(shim) {
+        shim.state().pool.counts.miss(Miss::Extended);
+    }
 }
 
 /// The key of a creation on completion queues of the program's own.
@@ -125,8 +141,19 @@ pub unsafe fn make_room(
     if !evict::make_room(shim, errno) {
         return false;
     }
-    // SAFETY: as promised by the caller; checked for null when `before` was read.
-    unsafe { *attr = before };
+    // SAFETY: as promised by the caller.
+    let Some(attr) = (unsafe { attr.as_mut() }) else {
+        return false;
+    };
+    // Member by member: librdmacm gives an extended structure, whose mask stands in the unused bytes at
+    // the end of the plain one.
+    attr.qp_context = before.qp_context;
+    attr.send_cq = before.send_cq;
+    attr.recv_cq = before.recv_cq;
+    attr.srq = before.srq;
+    attr.cap = before.cap;
+    attr.qp_type = before.qp_type;
+    attr.sq_sig_all = before.sq_sig_all;
     true
 }
 

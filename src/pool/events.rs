@@ -46,8 +46,13 @@ pub unsafe fn asynchronous(
         device_gone(shim, context);
     }
     let pool = &shim.state().pool;
-    let ours = async_event::is_qp(e.event_type)
-        && pool.with(shim, |book| book.any(|item| item.qp == e.element as usize));
+    let element = e.element as usize;
+    let ours = match e.event_type {
+        async_event::CQ_ERR => pool.with(shim, |book| {
+            book.any(|item| item.own.is_some_and(|own| own.cqs.contains(&element)))
+        }),
+        kind => async_event::is_qp(kind) && pool.with(shim, |book| book.any(|i| i.qp == element)),
+    };
     if ours {
         one(&pool.counts.events_dropped);
     }

@@ -1,11 +1,13 @@
 //! Ready ones go: before an object that they stand on, with their device, or because memory ran out.
 
 use super::counts::one;
-use super::{enabled, Pool, Ready};
+use super::{channel, enabled, Pool, Ready};
+use crate::abi::verbs::{IbvCq, IbvQp};
 use crate::boundary::shim::Shim;
 use crate::lock::lock;
 use crate::real;
 use cmshim_core::pool::Scope;
+use std::sync::atomic::Ordering;
 use std::sync::{MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -18,15 +20,27 @@ pub fn evict(shim: &Shim, scope: Scope) {
     let pool = &shim.state().pool;
     let evicted = pool.with(shim, |book| book.evict(scope));
     for item in evicted.items {
-        destroy(shim, item);
+        destroy(item);
         pool.counts.destroyed(&pool.counts.evicted);
     }
+    evicted.pairs.into_iter().flatten().for_each(channel::close);
     pool.with(shim, |book| book.end(evicted.flight));
     pool.tell_landed();
     let mut book = lock(&pool.book);
     while book.as_ref().is_some_and(|b| b.busy(scope)) {
         book = wait(pool, book, Duration::from_secs(3600));
     }
+}
+
+/// The shim goes off: nothing of the pool may stay, as no destruction comes by any more. What is just being
+/// made is destroyed by the keeper when it lands.
+pub fn abandon(shim: &Shim) {
+    let pool = &shim.state().pool;
+    pool.closed.store(true, Ordering::Release);
+    let evicted = lock(&pool.book).as_mut().map(|b| b.evict(Scope::All));
+    let Some(evicted) = evicted else { return };
+    evicted.items.into_iter().for_each(destroy);
+    evicted.pairs.into_iter().flatten().for_each(channel::close);
 }
 
 /// Waits for what is being made or destroyed, for a while.
@@ -69,11 +83,28 @@ pub fn make_room(shim: &Shim, errno: i32) -> bool {
     held
 }
 
-/// Destroys one that was taken off the shelf.
-pub fn destroy(_shim: &Shim, item: Ready) {
+/// Destroys one that was taken off the shelf, with all that was made with it. A device that is gone is no
+/// error of these calls; after another one the object is left to the kernel.
+pub fn destroy(item: Ready) {
+    destroy_qp(item.qp());
+    if let Some(own) = item.own {
+        own.cqs.into_iter().for_each(destroy_cq);
+        own.channels.into_iter().for_each(channel::close);
+    }
+}
+
+/// Destroys a queue pair of the pool.
+pub fn destroy_qp(qp: *mut IbvQp) {
     if let Some(real) = real::ibv_destroy_qp() {
-        // SAFETY: a ready one belongs to the pool, and nobody else knows it. A device that is gone
-        // is no error of this call; after another one the queue pair is left to the kernel.
-        unsafe { real(item.qp()) };
+        // SAFETY: a ready one belongs to the pool, and nobody else knows it.
+        unsafe { real(qp) };
+    }
+}
+
+/// Destroys a completion queue of the pool.
+pub fn destroy_cq(cq: usize) {
+    if let Some(real) = real::ibv_destroy_cq() {
+        // SAFETY: it belongs to the pool, and nobody else knows it.
+        unsafe { real(cq as *mut IbvCq) };
     }
 }

@@ -1,11 +1,13 @@
 //! The keeper's part: makes ahead, and gives back what nobody needs.
 
 use super::counts::one;
-use super::{abi_caps, caps, enabled, evict, Ready};
-use crate::abi::verbs::{IbvContext, IbvCq, IbvDeviceAttr, IbvPd, IbvQpInitAttr, IbvSrq};
+use super::{abi_caps, caps, channel, enabled, evict, Own, Ready};
+use crate::abi::verbs::{
+    IbvCompChannel, IbvContext, IbvCq, IbvDeviceAttr, IbvPd, IbvQpInitAttr, IbvSrq,
+};
 use crate::boundary::{guard, shim::Shim};
 use crate::real;
-use cmshim_core::pool::{Job, Key};
+use cmshim_core::pool::{Job, Key, Pair};
 use std::mem::MaybeUninit;
 use std::ptr::null_mut;
 use std::sync::atomic::Ordering;
@@ -32,33 +34,39 @@ pub fn work(shim: &'static Shim) -> Option<Instant> {
         match pool.with(shim, |book| book.next(now)) {
             Job::Wait(until) => return until,
             Job::Drop { flight, item } => {
-                evict::destroy(shim, item);
+                evict::destroy(item);
                 pool.counts.destroyed(&pool.counts.given_back);
+                pool.with(shim, |book| book.end(flight));
+            }
+            Job::Close { flight, pairs } => {
+                pairs.into_iter().flatten().for_each(channel::close);
                 pool.with(shim, |book| book.end(flight));
             }
             Job::Make {
                 flight,
                 key,
                 measure,
-            } => make(shim, flight, &key, measure),
+                pair,
+            } => make(shim, flight, &key, measure, pair),
         }
         pool.tell_landed();
     }
 }
 
-fn make(shim: &'static Shim, flight: u64, key: &Key, measure: bool) {
+fn make(shim: &'static Shim, flight: u64, key: &Key, measure: bool, pair: Option<Pair>) {
     let pool = &shim.state().pool;
     let made = if measure && !room(shim, key) {
+        pair.into_iter().flatten().for_each(channel::close);
         Err(0)
     } else {
         // SAFETY: the flight holds back the destruction of all objects that the key names.
-        unsafe { create(key) }
+        unsafe { create(key, pair) }
     };
     match made {
         Ok(item) => {
             pool.counts.made();
             if let Some(item) = pool.with(shim, |book| book.arrived(flight, item)) {
-                evict::destroy(shim, item);
+                evict::destroy(item);
                 pool.counts.destroyed(&pool.counts.evicted);
                 pool.with(shim, |book| book.end(flight));
             }
@@ -96,12 +104,65 @@ fn room(shim: &Shim, key: &Key) -> bool {
 ///
 /// # Safety
 /// The objects of the key are alive during the call.
-unsafe fn create(key: &Key) -> Result<Ready, i32> {
+unsafe fn create(key: &Key, pair: Option<Pair>) -> Result<Ready, i32> {
+    let Some(channels) = pair else {
+        // SAFETY: as promised by the caller.
+        return unsafe { create_qp(key, key.recv_cq, key.send_cq, None) };
+    };
+    // SAFETY: as promised by the caller; the channels are the pool's own.
+    unsafe {
+        let receive = create_cq(key, key.caps.recv_wr, channels[0]).inspect_err(|_| {
+            channels.into_iter().for_each(channel::close);
+        })?;
+        let send = create_cq(key, key.caps.send_wr, channels[1]).inspect_err(|_| {
+            evict::destroy_cq(receive);
+            channels.into_iter().for_each(channel::close);
+        })?;
+        let cqs = [receive, send];
+        create_qp(key, receive, send, Some(Own { channels, cqs })).inspect_err(|_| {
+            cqs.into_iter().for_each(evict::destroy_cq);
+            channels.into_iter().for_each(channel::close);
+        })
+    }
+}
+
+/// As librdmacm makes it for an id, but for the id.
+///
+/// # Safety
+/// The context of the key is open, and the channel alive.
+unsafe fn create_cq(key: &Key, entries: u32, channel: usize) -> Result<usize, i32> {
+    let real = real::ibv_create_cq().ok_or(libc::ENOSYS)?;
+    let entries = i32::try_from(entries).map_err(|_| libc::EINVAL)?;
+    let context = key.context as *mut IbvContext;
+    // SAFETY: as promised by the caller.
+    let cq = unsafe {
+        real(
+            context,
+            entries,
+            null_mut(),
+            channel as *mut IbvCompChannel,
+            0,
+        )
+    };
+    if cq.is_null() {
+        return Err(guard::errno());
+    }
+    Ok(cq as usize)
+}
+
+/// # Safety
+/// The objects of the key are alive during the call, and the completion queues.
+unsafe fn create_qp(
+    key: &Key,
+    receive: usize,
+    send: usize,
+    own: Option<Own>,
+) -> Result<Ready, i32> {
     let real = real::ibv_create_qp().ok_or(libc::ENOSYS)?;
     let mut attr = IbvQpInitAttr {
         qp_context: null_mut(),
-        send_cq: key.send_cq as *mut IbvCq,
-        recv_cq: key.recv_cq as *mut IbvCq,
+        send_cq: send as *mut IbvCq,
+        recv_cq: receive as *mut IbvCq,
         srq: key.srq as *mut IbvSrq,
         cap: abi_caps(&key.caps),
         qp_type: key.qp_type,
@@ -115,5 +176,6 @@ unsafe fn create(key: &Key) -> Result<Ready, i32> {
     Ok(Ready {
         qp: qp as usize,
         caps: caps(&attr.cap),
+        own,
     })
 }

@@ -3,6 +3,8 @@
 //! The keeper makes them (`fill`), a creation takes one (`create`), and they go before an object goes
 //! that they stand on (`evict`). What is kept and how many is decided in `cmshim_core::pool`.
 
+pub mod bundle;
+mod channel;
 pub mod counts;
 pub mod create;
 pub mod events;
@@ -14,7 +16,7 @@ use crate::abi::verbs::{IbvQp, IbvQpCap};
 use crate::boundary::shim::Shim;
 use crate::keeper;
 use crate::lock::lock;
-use cmshim_core::pool::{Book, Caps};
+use cmshim_core::pool::{Book, Caps, Pair};
 use counts::Counts;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Condvar, Mutex};
@@ -33,12 +35,21 @@ pub struct Pool {
 }
 
 /// A queue pair that lies ready. It belongs to the pool: nobody else knows its address.
-#[derive(Debug, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Ready {
     /// Address of an ibv_qp in state RESET.
     qp: usize,
     /// What its creation gave.
     caps: Caps,
+    /// What was made with it, if it is a bundle.
+    own: Option<Own>,
+}
+
+/// Addresses of a bundle's own channels and completion queues: for receives and for sends.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Own {
+    channels: Pair,
+    cqs: [usize; 2],
 }
 
 impl Ready {

@@ -5,7 +5,6 @@ use super::{clock, probes, reasons, Bypass, Counter, Phase};
 use cmshim_core::stats::layout::{BATCHES, BYPASSES, COUNTERS, PHASES};
 use cmshim_core::stats::{bucket_of, BATCH_SIZES};
 use std::sync::atomic::Ordering;
-use std::time::Duration;
 
 /// Is anything counted in this process now?
 #[inline]

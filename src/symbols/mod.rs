@@ -55,8 +55,8 @@ pub const SYMBOLS: &[Symbol] = symbols! {
         rdma_bind_addr: "names a refused address or port", "calls/rdma_bind_addr.c";
         rdma_resolve_addr: "notes the destination; names a failed start", "calls/rdma_resolve_addr.c";
         rdma_resolve_route: "names a failed start", "calls/rdma_resolve_route.c";
-        rdma_create_qp: "names the limit or the inner call that failed", "calls/rdma_create_qp.c";
-        rdma_create_qp_ex: "names the limit or the inner call that failed", "calls/rdma_create_qp_ex.c";
+        rdma_create_qp: "has the completion queues of librdmacm's own ready; names the limit or the inner call that failed", "calls/rdma_create_qp.c";
+        rdma_create_qp_ex: "has the completion queues of librdmacm's own ready; names the limit or the inner call that failed", "calls/rdma_create_qp_ex.c";
         rdma_destroy_qp: "watched while un-acked asynchronous events block it", "calls/rdma_destroy_qp.c";
         rdma_connect: "early warning when no answer comes; names a failed start", "calls/rdma_connect.c";
         rdma_listen: "raises a small backlog (listen.min_backlog); names a refusal", "calls/rdma_listen.c";
@@ -87,13 +87,13 @@ pub const SYMBOLS: &[Symbol] = symbols! {
         rdma_reject_ece: "says that this process refused, and whom", "calls/rdma_reject_ece.c";
     }
     Ibverbs c"IBVERBS_1.0" {
-        ibv_create_comp_channel: "names a descriptor limit", "calls/ibv_create_comp_channel.c";
+        ibv_create_comp_channel: "gives librdmacm one that is ready; names a descriptor limit", "calls/ibv_create_comp_channel.c";
     }
     Ibverbs c"IBVERBS_1.1" {
         ibv_get_device_list: "says once, at info level, that there is no device and why", "calls/ibv_get_device_list.c";
         ibv_open_device: "names a missing device node or permission", "calls/ibv_open_device.c";
         ibv_alloc_pd: "names a failure", "calls/ibv_alloc_pd.c";
-        ibv_create_cq: "names the limit that failed", "calls/ibv_create_cq.c";
+        ibv_create_cq: "gives librdmacm one that is ready; names the limit that failed", "calls/ibv_create_cq.c";
         ibv_create_srq: "names the limit that failed", "calls/ibv_create_srq.c";
         ibv_create_qp: "gives one that the pool has ready; names the limit that failed", "calls/ibv_create_qp.c";
         ibv_modify_qp: "keeps the errno that rdma_connect and rdma_accept lose", "calls/ibv_modify_qp.c";
@@ -119,6 +119,9 @@ pub const SYMBOLS: &[Symbol] = symbols! {
 
 /// Symbols that the shim calls but does not export.
 pub const CALLED_ONLY: &[Symbol] = symbols! {
+    Ibverbs c"IBVERBS_1.0" {
+        ibv_destroy_comp_channel: "closes the pool's own channels", "";
+    }
     Ibverbs c"IBVERBS_1.1" {
         ibv_query_qp: "asked whether anything went over a connection", "";
         ibv_query_device: "asked for the device's limits when a creation failed, and before the pool makes its first queue pair", "";

@@ -89,11 +89,14 @@ pub fn thread_local_size() -> usize {
 }
 
 /// Are all the program's threads gone, and only ours left? The main thread's is a zombie until the last one ends.
+///
+/// Asked by the keeper again and again, and so without opening anything: for the moment that a
+/// descriptor of ours is open, the program does not get that number, on which it may count.
 pub fn last_thread() -> bool {
-    let Ok(tasks) = std::fs::read_dir("/proc/self/task") else {
-        return false;
-    };
-    tasks.count() == 1 + OWN_THREADS.load(Ordering::Acquire) && main_thread_ended()
+    use std::os::unix::fs::MetadataExt;
+    // Two, and one for each thread (`proc_task_getattr`, fs/proc/base.c).
+    let links = std::fs::metadata("/proc/self/task").map_or(0, |task| task.nlink());
+    links == 2 + 1 + OWN_THREADS.load(Ordering::Acquire) as u64 && main_thread_ended()
 }
 
 static OWN_THREADS: AtomicUsize = AtomicUsize::new(0);
@@ -134,14 +137,12 @@ pub fn run_on(cpus: &[usize]) -> std::io::Result<()> {
     }
 }
 
-/// Has the main thread called pthread_exit? It stays as a zombie until all others end.
+/// Has the main thread called pthread_exit? It stays as a zombie until all others end, without memory,
+/// and so without a program file (`proc_exe_link`, fs/proc/base.c).
 pub fn main_thread_ended() -> bool {
-    let main = format!("/proc/self/task/{}/stat", std::process::id());
-    // "PID (NAME) STATE ...", and the name may hold brackets.
-    std::fs::read_to_string(main).is_ok_and(|stat| {
-        stat.rsplit_once(')')
-            .is_some_and(|(_, rest)| rest.trim_start().starts_with('Z'))
-    })
+    let main = format!("/proc/self/task/{}", std::process::id());
+    std::fs::metadata(&main).is_ok()
+        && std::fs::read_link(main + "/exe").is_err_and(|e| e.raw_os_error() == Some(libc::ENOENT))
 }
 
 static LAST_PANIC: Mutex<String> = Mutex::new(String::new());
@@ -159,4 +160,22 @@ pub fn catch_panic_messages() {
 /// Message of the last panic.
 pub fn last_panic() -> String {
     LAST_PANIC.lock().map(|s| s.clone()).unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn threads_are_counted_by_links() {
+        use std::os::unix::fs::MetadataExt;
+        let links = || {
+            let task = std::fs::metadata("/proc/self/task");
+            task.expect("/proc is there").nlink()
+        };
+        let entries = || std::fs::read_dir("/proc/self/task").map_or(0, Iterator::count) as u64;
+        // Other tests' threads come and go meanwhile.
+        assert!((0..1000).any(|_| links() == 2 + entries()));
+        assert!(!main_thread_ended() && !last_thread());
+    }
 }

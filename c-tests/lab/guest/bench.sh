@@ -87,3 +87,5 @@ echo "a server's event thread (a non-blocking channel in an epoll loop), $connec
 printf '%-46s %10s %10s\n' '' bare preloaded
 events_of burst "$connects"
 events_of single $((connects / 4))
+# shellcheck source=bench-pool.sh
+. "$LAB_DIR/guest/bench-pool.sh"

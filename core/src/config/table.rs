@@ -210,7 +210,7 @@ pub const KEYS: &[Key] = &[
     Key {
         name: "pool.min",
         kind: Kind::Int { min: 0, max: 4_096, unit: "" },
-        default: Preset::Int(2),
+        default: Preset::Int(4),
         per_program: true,
         help: "Queue pairs to have ready of a kind that is in use, at least",
         more: "Kinds differ in protection domain, completion queues, type and sizes.",

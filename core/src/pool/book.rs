@@ -8,33 +8,38 @@ use std::time::Instant;
 /// Most keys that are remembered; those that were seen once are forgotten first.
 const MAX_KEYS: usize = 1024;
 
+/// Two completion channels that wait for a bundle, by address: for receives and for sends.
+pub type Pair = [usize; 2];
+
 /// The ready ones of one key.
-struct Shelf<T> {
-    ready: Vec<T>,
-    pace: Pace,
+pub(super) struct Shelf<T> {
+    pub(super) ready: Vec<T>,
+    pub(super) pace: Pace,
     /// In the queue of those to be filled.
-    hungry: bool,
+    pub(super) hungry: bool,
     /// To be given back.
-    surplus: u32,
+    pub(super) surplus: u32,
     /// The pool's own creation failed: none before this time.
-    pause: Option<Instant>,
+    pub(super) pause: Option<Instant>,
 }
 
 /// A device, as far as it was opened by this process.
 #[derive(Default)]
-struct Context {
+pub(super) struct Context {
     gone: bool,
     /// Queue pairs and completion queues that may lie ready; `None`: not asked yet.
-    limit: Option<(u32, u32)>,
-    qps: u32,
-    cqs: u32,
+    pub(super) limit: Option<(u32, u32)>,
+    pub(super) qps: u32,
+    pub(super) cqs: u32,
+    /// Channels for bundles. Only the program's own threads open descriptors.
+    pub(super) pairs: Vec<Pair>,
 }
 
 /// Something of these keys is being made or destroyed, outside of all locks.
-struct Flight {
-    number: u64,
-    keys: Vec<Key>,
-    discard: bool,
+pub(super) struct Flight {
+    pub(super) number: u64,
+    pub(super) keys: Vec<Key>,
+    pub(super) discard: bool,
 }
 
 /// Which ones are to go.
@@ -73,15 +78,21 @@ pub enum Taken<T> {
 /// What the keeper is to do next. It ends each flight.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Job<T> {
-    /// Make one; `measure`: ask the device for its limits before.
+    /// Make one; `measure`: ask the device for its limits before. A bundle is made on this pair.
     Make {
         flight: u64,
         key: Key,
         measure: bool,
+        pair: Option<Pair>,
     },
     Drop {
         flight: u64,
         item: T,
+    },
+    /// Close channels that no bundle needs.
+    Close {
+        flight: u64,
+        pairs: Vec<Pair>,
     },
     /// Nothing before this time, or until somebody rings.
     Wait(Option<Instant>),
@@ -91,25 +102,28 @@ pub enum Job<T> {
 #[derive(Debug, PartialEq, Eq)]
 pub struct Evicted<T> {
     pub items: Vec<T>,
+    pub pairs: Vec<Pair>,
     pub flight: u64,
 }
 
 pub struct Book<T> {
-    settings: Settings,
-    shelves: HashMap<Key, Shelf<T>>,
-    contexts: HashMap<usize, Context>,
+    pub(super) settings: Settings,
+    pub(super) shelves: HashMap<Key, Shelf<T>>,
+    pub(super) contexts: HashMap<usize, Context>,
     /// Protection domains and shared receive queues that were created through us.
-    pds: HashMap<usize, usize>,
-    srqs: HashMap<usize, ()>,
+    pub(super) pds: HashMap<usize, usize>,
+    pub(super) srqs: HashMap<usize, ()>,
     /// Completion queues likewise, with the keys that stand on them.
-    cqs: HashMap<usize, Vec<Key>>,
-    hungry: VecDeque<Key>,
-    surplus: VecDeque<Key>,
-    flights: Vec<Flight>,
-    flight_number: u64,
-    review_at: Option<Instant>,
+    pub(super) cqs: HashMap<usize, Vec<Key>>,
+    pub(super) hungry: VecDeque<Key>,
+    pub(super) surplus: VecDeque<Key>,
+    pub(super) flights: Vec<Flight>,
+    pub(super) flight_number: u64,
+    pub(super) review_at: Option<Instant>,
     /// Memory or the device ran out: nothing is made before this time.
-    hold: Option<Instant>,
+    pub(super) hold: Option<Instant>,
+    /// Channels may lie there that no bundle needs.
+    pub(super) tidy: bool,
 }
 
 impl<T> Book<T> {
@@ -127,6 +141,7 @@ impl<T> Book<T> {
             flight_number: 0,
             review_at: None,
             hold: None,
+            tidy: false,
         }
     }
 
@@ -152,6 +167,11 @@ impl<T> Book<T> {
         self.cqs.insert(cq, Vec::new());
     }
 
+    /// A completion queue was destroyed on which nothing of the pool stood.
+    pub fn cq_gone(&mut self, cq: usize) {
+        self.cqs.remove(&cq);
+    }
+
     /// A shared receive queue was created.
     pub fn srq(&mut self, srq: usize) {
         self.srqs.insert(srq, ());
@@ -163,7 +183,7 @@ impl<T> Book<T> {
     }
 
     /// Why a creation of this key is none of ours; `None` if it is.
-    fn refusal(&self, key: &Key) -> Option<Miss> {
+    pub(super) fn refusal(&self, key: &Key) -> Option<Miss> {
         let cqs_known = key.is_bundle()
             || (self.cqs.contains_key(&key.send_cq) && self.cqs.contains_key(&key.recv_cq));
         let known = self.pds.get(&key.pd) == Some(&key.context)
@@ -195,10 +215,8 @@ impl<T> Book<T> {
         let left = shelf.ready.len() as u32;
         shelf.pace.count(&self.settings, now, left, false);
         self.uncount(key);
-        Taken::Hit {
-            item,
-            ring: self.feed(key, now),
-        }
+        let ring = !key.is_bundle() && self.feed(key, now);
+        Taken::Hit { item, ring }
     }
 
     /// One was created after a miss. True if there is work for the keeper.
@@ -215,7 +233,27 @@ impl<T> Book<T> {
         if let Some(shelf) = self.shelves.get_mut(key) {
             shelf.pace.count(&settings, now, left, missed);
         }
-        self.feed(key, now)
+        !key.is_bundle() && self.feed(key, now)
+    }
+
+    /// How many pairs of channels are to be opened for this bundle now, before `add_pairs`.
+    pub fn lacks_pairs(&self, key: &Key, now: Instant) -> u32 {
+        let (Some(shelf), Some(context)) = (self.shelves.get(key), self.contexts.get(&key.context))
+        else {
+            return 0;
+        };
+        if shelf.hungry || !self.has_room(key) || !self.wants_more(shelf, now) {
+            return 0;
+        }
+        let have = shelf.ready.len() + context.pairs.len();
+        shelf.pace.want().saturating_sub(have as u32)
+    }
+
+    /// Pairs of channels were opened for this bundle. True if there is work for the keeper.
+    pub fn add_pairs(&mut self, key: &Key, now: Instant, pairs: Vec<Pair>) -> bool {
+        let context = self.contexts.entry(key.context).or_default();
+        context.pairs.extend(pairs);
+        !context.pairs.is_empty() && self.feed(key, now)
     }
 
     /// The program itself wants so many ready. True if there is work for the keeper.
@@ -269,131 +307,27 @@ impl<T> Book<T> {
     /// Puts a key into the queue of those to be filled, once half of what is wanted was taken. True
     /// if it was not there yet.
     fn feed(&mut self, key: &Key, now: Instant) -> bool {
-        let Some(shelf) = self.shelves.get_mut(key) else {
+        let Some(shelf) = self.shelves.get(key) else {
             return false;
         };
         if let Some(due) = shelf.pace.due() {
             self.review_at = Some(self.review_at.map_or(due, |at| at.min(due)));
         }
-        let paused = |until: Option<Instant>| until.is_some_and(|until| until > now);
-        let have = shelf.ready.len() as u32;
-        let want = shelf.pace.want();
-        if shelf.hungry || want == 0 || have * 2 > want || have >= want {
+        if shelf.hungry || !self.wants_more(shelf, now) {
             return false;
         }
-        if paused(shelf.pause) || paused(self.hold) {
-            return false;
+        if let Some(shelf) = self.shelves.get_mut(key) {
+            shelf.hungry = true;
         }
-        shelf.hungry = true;
         self.hungry.push_back(*key);
         true
     }
 
-    /// What the keeper is to do now.
-    pub fn next(&mut self, now: Instant) -> Job<T> {
-        if self.review_at.is_some_and(|at| at <= now) {
-            self.review(now);
-        }
-        if let Some((key, item)) = self.next_surplus() {
-            let flight = self.depart(vec![key]);
-            return Job::Drop { flight, item };
-        }
-        if let Some(key) = self.next_hungry() {
-            let context = self.contexts.entry(key.context).or_default();
-            context.qps += 1;
-            context.cqs += key.own_cqs();
-            let measure = context.limit.is_none();
-            let flight = self.depart(vec![key]);
-            return Job::Make {
-                flight,
-                key,
-                measure,
-            };
-        }
-        Job::Wait(self.review_at)
-    }
-
-    fn next_surplus(&mut self) -> Option<(Key, T)> {
-        while let Some(key) = self.surplus.front().copied() {
-            if let Some(shelf) = self.shelves.get_mut(&key).filter(|s| s.surplus > 0) {
-                shelf.surplus -= 1;
-                if !shelf.ready.is_empty() {
-                    // The one that lies there longest.
-                    let item = shelf.ready.remove(0);
-                    self.uncount(&key);
-                    return Some((key, item));
-                }
-                shelf.surplus = 0;
-            }
-            self.surplus.pop_front();
-        }
-        None
-    }
-
-    fn next_hungry(&mut self) -> Option<Key> {
-        while let Some(key) = self.hungry.front().copied() {
-            let room = self.has_room(&key);
-            let sound = self.refusal(&key).is_none();
-            if let Some(shelf) = self.shelves.get_mut(&key) {
-                let wanted = (shelf.ready.len() as u32) < shelf.pace.want();
-                if wanted && room && sound {
-                    return Some(key);
-                }
-                shelf.hungry = false;
-            }
-            self.hungry.pop_front();
-        }
-        None
-    }
-
-    /// Does the device's share allow one more?
-    fn has_room(&self, key: &Key) -> bool {
-        let Some(context) = self.contexts.get(&key.context) else {
-            return false;
-        };
-        context
-            .limit
-            .is_none_or(|(qps, cqs)| context.qps < qps && context.cqs + key.own_cqs() <= cqs)
-    }
-
-    /// The device's own limits. False if there is no room for the one that is being made.
-    pub fn measured(&mut self, key: &Key, max_qp: u32, max_cq: u32) -> bool {
-        let share = |max: u32| (u64::from(max) * u64::from(self.settings.share) / 100) as u32;
-        let limit = (share(max_qp), share(max_cq));
-        let context = self.contexts.entry(key.context).or_default();
-        context.limit = Some(limit);
-        context.qps <= limit.0 && context.cqs <= limit.1
-    }
-
-    /// One was made. Gives it back if it is to be destroyed, before `end(flight)`; else the flight
-    /// has ended.
-    pub fn arrived(&mut self, flight: u64, item: T) -> Option<T> {
-        let at = self.flights.iter().position(|f| f.number == flight)?;
-        let key = self.flights[at].keys.first().copied()?;
-        if !self.flights[at].discard {
-            if let Some(shelf) = self.shelves.get_mut(&key) {
-                shelf.ready.push(item);
-                self.flights.remove(at);
-                return None;
-            }
-        }
-        self.uncount(&key);
-        Some(item)
-    }
-
-    /// None was made: the key is left alone for a while.
-    pub fn failed(&mut self, flight: u64, now: Instant) {
-        let found = self.flights.iter().find(|f| f.number == flight);
-        let Some(key) = found.and_then(|f| f.keys.first()).copied() else {
-            return;
-        };
-        self.uncount(&key);
-        if let Some(shelf) = self.shelves.get_mut(&key) {
-            shelf.pause = Some(now + self.settings.idle);
-            shelf.hungry = false;
-        }
-        self.hungry.retain(|k| *k != key);
-        self.end(flight);
+    /// Is half of what is wanted taken, and may more be made?
+    fn wants_more(&self, shelf: &Shelf<T>, now: Instant) -> bool {
+        let paused = |until: Option<Instant>| until.is_some_and(|until| until > now);
+        let (have, want) = (shelf.ready.len() as u32, shelf.pace.want());
+        have < want && have * 2 <= want && !paused(shelf.pause) && !paused(self.hold)
     }
 
     /// What the flight was about is done.
@@ -410,7 +344,11 @@ impl<T> Book<T> {
 
     /// Is anything ready, or being made or destroyed?
     pub fn holds_any(&self) -> bool {
-        !self.flights.is_empty() || self.contexts.values().any(|c| c.qps > 0)
+        !self.flights.is_empty()
+            || self
+                .contexts
+                .values()
+                .any(|c| c.qps > 0 || !c.pairs.is_empty())
     }
 
     /// An object goes away, or all are to go. The object is unknown from now on.
@@ -432,8 +370,19 @@ impl<T> Book<T> {
         for flight in &mut self.flights {
             flight.discard |= flight.keys.iter().any(|k| scope.covers(k));
         }
+        let mut pairs = Vec::new();
+        for (address, context) in &mut self.contexts {
+            if matches!(scope, Scope::All) || scope == Scope::Context(*address) {
+                pairs.append(&mut context.pairs);
+                taken.push(Key::of_device(*address));
+            }
+        }
         let flight = self.depart(taken);
-        Evicted { items, flight }
+        Evicted {
+            items,
+            pairs,
+            flight,
+        }
     }
 
     /// Memory or a limit of the device was met: nothing is made for a while.
@@ -473,7 +422,7 @@ impl<T> Book<T> {
         }
     }
 
-    fn depart(&mut self, keys: Vec<Key>) -> u64 {
+    pub(super) fn depart(&mut self, keys: Vec<Key>) -> u64 {
         self.flight_number += 1;
         self.flights.push(Flight {
             number: self.flight_number,
@@ -483,26 +432,10 @@ impl<T> Book<T> {
         self.flight_number
     }
 
-    fn uncount(&mut self, key: &Key) {
+    pub(super) fn uncount(&mut self, key: &Key) {
         if let Some(context) = self.contexts.get_mut(&key.context) {
             context.qps = context.qps.saturating_sub(1);
             context.cqs = context.cqs.saturating_sub(key.own_cqs());
         }
-    }
-
-    /// Looks through the shelves whose period is over.
-    fn review(&mut self, now: Instant) {
-        let settings = self.settings;
-        for (key, shelf) in &mut self.shelves {
-            if shelf.pace.due().is_none_or(|due| due > now) {
-                continue;
-            }
-            let ready = shelf.ready.len() as u32;
-            shelf.surplus = shelf.pace.review(&settings, now, ready);
-            if shelf.surplus > 0 {
-                self.surplus.push_back(*key);
-            }
-        }
-        self.review_at = self.shelves.values().filter_map(|s| s.pace.due()).min();
     }
 }

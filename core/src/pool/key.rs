@@ -32,6 +32,20 @@ pub struct Key {
 }
 
 impl Key {
+    /// Stands for whatever of a device has no queue pair yet.
+    pub(super) fn of_device(context: usize) -> Key {
+        Key {
+            context,
+            pd: 0,
+            send_cq: 0,
+            recv_cq: 0,
+            srq: 0,
+            qp_type: 0,
+            caps: Caps::default(),
+            sq_sig_all: 0,
+        }
+    }
+
     /// Does it come with its own completion queues?
     pub fn is_bundle(&self) -> bool {
         self.send_cq == 0 && self.recv_cq == 0

@@ -6,8 +6,9 @@
 mod book;
 mod key;
 mod pace;
+mod work;
 
-pub use book::{Book, Evicted, Job, Scope, Taken};
+pub use book::{Book, Evicted, Job, Pair, Scope, Taken};
 pub use key::{Caps, Key, Miss, QPT_RC, QPT_UC};
 pub use pace::Pace;
 

@@ -85,7 +85,8 @@ impl Pace {
             self.want = 0;
             ready
         } else {
-            let unused = self.low.min(ready);
+            // Half of what was never touched: the next burst may come in the next period.
+            let unused = self.low.min(ready).div_ceil(2);
             self.want = self
                 .want
                 .saturating_sub(unused)

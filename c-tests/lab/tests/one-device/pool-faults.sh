@@ -8,11 +8,10 @@ FIRST_PORT=19450
 . "$(dirname "$0")/../../../include/pair.sh"
 OWN_PRELOAD=$BIN/behaviour/inject.so
 
-# The keeper's own creation fails: the program's go on. (Bare it is a later one of the program's own, so here the bare
-# run has no fault.)
-for number in 3 4 5; do
-    for errno in 12 11; do
-        eval "scene_keeper_${number}_$errno() { [ \$way = bare ] || export INJECT=ibv_create_qp:$number:$errno; run program '$BIN/pool/shapes' shared; }"
+# The keeper's own creation fails: the program's go on.
+for number in 1 2; do
+    for errno in 12 22; do
+        eval "scene_keeper_${number}_$errno() { export INJECT=ibv_create_qp:$number:$errno INJECT_THREAD=cmshim-keeper; run program '$BIN/pool/shapes' shared; }"
         pair keeper_${number}_$errno CMSHIM_LOG_LEVEL=debug
         says program 'pool: .*not made 1'
     done
@@ -26,16 +25,21 @@ for number in 0 1; do
 done
 
 # The program's own call fails while queue pairs lie ready: they go, and it works.
-scene_rescued() { [ $way = bare ] || export INJECT=ibv_create_cq:4:12; run program "$BIN/pool/rescue"; }
+scene_rescued() { [ $way = bare ] || export INJECT=ibv_create_cq:4:12; run program "$BIN/pool/rescue" cq; }
 pair rescued CMSHIM_LOG_LEVEL=debug CMSHIM_POOL_WARM=8
 shown program 'cq 8: made'
 says program 'pool: .*rescued 1'
+scene_rescued_qp() { [ $way = bare ] || export INJECT=ibv_create_qp:2:12 INJECT_THREAD=rescue; run program "$BIN/pool/rescue" qp; }
+pair rescued_qp CMSHIM_LOG_LEVEL=debug CMSHIM_POOL_WARM=8
+shown program 'rdma_create_qp(id, pd, &other) = 0'
+says program 'pool: .*evicted [1-9].*rescued 1'
 
 # 20 ms for each creation.
 connect_us() { # KEY=VALUE...
     (
-        export LD_PRELOAD="$CMSHIM_LIB $OWN_PRELOAD" LAB_PORT=$((port += 1)) "$@"
-        exec "$BIN/pool/churn" 40 60000 times
+        export LAB_PORT=$((port += 1)) "$@"
+        read -r _ _ median _ < <(LD_PRELOAD="$CMSHIM_LIB $OWN_PRELOAD" "$BIN/pool/churn" shared 40 60000 times)
+        echo "$median"
     )
 }
 scene=slow

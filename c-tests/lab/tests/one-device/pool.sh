@@ -49,6 +49,13 @@ exit status 0'
 [ "$(<"$(out_of program)")" = "$expected" ] || fault "not as expected: $(<"$(out_of program)")"
 says program 'pool: hits 5; misses: ;'
 
+# An event of a queue pair that lies ready is none of the program's.
+scene=dropped OWN_PRELOAD=$BIN/pool/strange.so
+run program "$pool/dropped"
+OWN_PRELOAD=
+grep -q 'ibv_get_async_event(ctx, &event) = -1, errno EAGAIN' "$(out_of program)" || fault "$(<"$(out_of program)")"
+says program 'events dropped 1'
+
 # Nothing of all this is left in the kernel.
 scene=all
 for kind in qp cq pd mr; do

@@ -1,0 +1,45 @@
+# shellcheck shell=bash
+# The pool's part of the benchmark, inside the guest: p50 and p99 of rdma_create_qp and of a connect that includes it, both
+# ends in one process; medians over the rounds, both ways in turn. Sourced with guest/lib.sh, by bench.sh or alone.
+
+pool_port=8600
+middle() { sort -n | awk '{ v[NR] = $1 } END { print v[int((NR + 1) / 2)] }'; }
+
+pool_round() { # KIND LIBRARIES KEY=VALUE...
+    local kind=$1 libraries=$2 pause=0
+    shift 2
+    pool_port=$((pool_port + 1))
+    [ "$kind" != raw ] || pause=3000
+    [ -z "${POOL_PAUSE:-}" ] || pause=$POOL_PAUSE
+    (
+        export LAB_PORT=$pool_port "$@"
+        LD_PRELOAD=$libraries "$BIN/pool/churn" "$kind" "${BENCH_CYCLES:-100}" "$pause" times
+    ) || fail "the pool's churn does not run"
+}
+
+pool_rounds() { # TITLE KIND SETTING_BEFORE LIBRARIES_BEFORE SETTING LIBRARIES
+    local i
+    : >"$LAB_TMP/before"
+    : >"$LAB_TMP/after"
+    for ((i = 1; i <= ${BENCH_ROUNDS:-5}; i++)); do
+        pool_round "$2" "$4" "$3" >>"$LAB_TMP/before"
+        pool_round "$2" "$6" "$5" >>"$LAB_TMP/after"
+    done
+    local column=0 what
+    for what in "create p50" "create p99" "connect p50" "connect p99"; do
+        column=$((column + 1))
+        awk -v name="$1, $what" -v one="$(cut -d' ' -f$column "$LAB_TMP/before" | middle)" \
+            -v two="$(cut -d' ' -f$column "$LAB_TMP/after" | middle)" \
+            'BEGIN { printf "%-40s %10.0f us %10.0f us   ratio %.3f\n", name, one, two, two / one }'
+        [ "$2" = raw ] && [ "$column" = 2 ] && break
+    done
+}
+
+printf '%-40s %13s %13s\n' 'pool' bare preloaded
+pool_rounds "ibv_create_qp alone" raw A=a "" A=a "$CMSHIM_LIB"
+pool_rounds "one completion queue" shared A=a "" A=a "$CMSHIM_LIB"
+pool_rounds "completion queues of each id" own A=a "" A=a "$CMSHIM_LIB"
+inject=$BIN/behaviour/inject.so
+printf '%-40s %13s %13s\n' 'creations of 20 ms (injected)' none injected
+POOL_PAUSE=60000
+pool_rounds "one completion queue" shared A=a "$CMSHIM_LIB $inject" INJECT=ibv_create_qp:0:sleep=20 "$CMSHIM_LIB $inject"

@@ -1,0 +1,28 @@
+#!/bin/bash
+# Queue pairs with the completion queues that librdmacm makes itself: the whole set comes from the pool.
+# limit: 200
+# lane: pool
+FIRST_PORT=19550
+# shellcheck source=../../../include/pair.sh
+. "$(dirname "$0")/../../../include/pair.sh"
+
+for what in ids data closed few; do
+    eval "scene_bundles_$what() { run program '$BIN/pool/bundles' $what; }"
+    pair bundles_$what CMSHIM_LOG_LEVEL=debug
+    shown program 'exit status 0'
+done
+for scene in bundles_ids bundles_data; do says program 'pool: hits [1-9]'; done
+scene=bundles_closed; says program 'pool: hits [1-9].*evicted [1-9]'
+
+# One step inside rdma_create_qp fails: librdmacm takes back what it was given.
+OWN_PRELOAD=$BIN/behaviour/inject.so
+for number in 3 8; do
+    eval "scene_init_$number() { export INJECT=ibv_modify_qp:$number:12; run program '$BIN/pool/bundles' ids; }"
+    pair init_$number CMSHIM_LOG_LEVEL=debug
+    shown program 'rdma_create_qp = -1, errno ENOMEM'
+done
+# The keeper's own completion queue fails.
+scene_keeper() { export INJECT=ibv_create_cq:2:12 INJECT_THREAD=cmshim-keeper; run program "$BIN/pool/bundles" ids; }
+pair keeper CMSHIM_LOG_LEVEL=debug
+says program 'pool: .*not made 1'
+finish
