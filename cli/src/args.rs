@@ -13,6 +13,7 @@ use crate::failure::{CONFIG_STATUS, DOCTOR_STATUS, EXIT_STATUS, RUN_STATUS};
 use crate::given::{self, Given};
 use crate::stats::args::{EventsArgs, HistArgs, StatArgs};
 use crate::suggested::Suggested;
+use crate::top::args::TopArgs;
 
 /// Run RDMA programs so that each connection that fails says who, why and what to do
 #[derive(Debug, Parser)]
@@ -43,6 +44,7 @@ pub enum Command {
     Stat(StatArgs),
     Events(EventsArgs),
     Hist(HistArgs),
+    Top(TopArgs),
     Completions(CompletionsArgs),
     Man(ManArgs),
 }

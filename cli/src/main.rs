@@ -13,6 +13,7 @@ mod output;
 mod run;
 mod stats;
 mod suggested;
+mod top;
 
 use std::ffi::OsString;
 use std::process::ExitCode;
@@ -35,6 +36,7 @@ fn main() -> ExitCode {
         Command::Stat(args) => stats::stat(&args),
         Command::Events(args) => stats::events(&args),
         Command::Hist(args) => stats::hist(&args),
+        Command::Top(args) => top::top(&args),
         Command::Completions(args) => completions::completions(&args),
         Command::Man(args) => man::man(&args),
     };

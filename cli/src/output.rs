@@ -8,13 +8,19 @@ use crate::failure::{Failure, FOUND};
 
 /// Writes all of `text`. A reader that has seen enough (`| head -1`) is no failure.
 pub fn print(text: &str) -> Result<(), Failure> {
+    print_while_read(text).map(|_| ())
+}
+
+/// The same; false if the reader is gone.
+pub fn print_while_read(text: &str) -> Result<bool, Failure> {
     let mut out = stdout().lock();
     match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
-        Err(e) if e.kind() != ErrorKind::BrokenPipe => Err(Failure::new(
+        Ok(()) => Ok(true),
+        Err(e) if e.kind() == ErrorKind::BrokenPipe => Ok(false),
+        Err(e) => Err(Failure::new(
             FOUND,
             format!("standard output: {}", reason(&e)),
         )),
-        _ => Ok(()),
     }
 }
 

@@ -49,6 +49,9 @@ fn all_pages_go_into_a_directory() {
         "config",
         "doctor",
         "stat",
+        "events",
+        "hist",
+        "top",
         "completions",
         "man",
     ] {

@@ -28,29 +28,57 @@ fn told(path: &Path, why: &Refused) -> String {
     format!("{}: {}", path.display(), why.words())
 }
 
-/// All files. Those that are refused are told, those that are too old go.
+/// All files. Those that are refused are told.
 pub fn all() -> Result<Vec<Found>, Failure> {
+    let scan = scan();
+    complain(&scan.refused, scan.not_ours);
+    match scan.found.is_empty() {
+        true => Err(nothing("of any process", &scan.directories)),
+        false => Ok(scan.found),
+    }
+}
+
+/// What one look into the directories brought.
+pub struct Scan {
+    /// By process id.
+    pub found: Vec<Found>,
+    /// Files that were refused, and why.
+    pub refused: Vec<String>,
+    /// Files that only other users may read.
+    pub not_ours: usize,
+    directories: Vec<PathBuf>,
+}
+
+/// Looks at all files. Those of processes that died long ago go.
+pub fn scan() -> Scan {
     let directories = directories();
-    let (now, mut found, mut not_ours) = (Now::here(), Vec::new(), 0);
+    let (now, mut found, mut refused, mut not_ours) = (Now::here(), Vec::new(), Vec::new(), 0);
     for candidate in candidates(&directories) {
         match candidate.open() {
             Ok(file) if is_stale(&file, &now) => candidate.remove(&file),
             Ok(file) => found.push(file),
             Err(Refused::NotOurs) => not_ours += 1,
             Err(Refused::Gone) => {}
-            Err(why) => output::complain(&told(&candidate.path, &why)),
+            Err(why) => refused.push(told(&candidate.path, &why)),
         }
     }
+    found.sort_by_key(|f| (f.stats.header.pid, f.stats.header.realtime_ns));
+    Scan {
+        found,
+        refused,
+        not_ours,
+        directories,
+    }
+}
+
+/// Tells what is not shown.
+pub fn complain(refused: &[String], not_ours: usize) {
+    refused.iter().for_each(|line| output::complain(line));
     if not_ours > 0 {
         output::complain(&format!(
             "{not_ours} more that only their users may read (see stats.readers)"
         ));
     }
-    if found.is_empty() {
-        return Err(nothing("of any process", &directories));
-    }
-    found.sort_by_key(|f| (f.stats.header.pid, f.stats.header.realtime_ns));
-    Ok(found)
 }
 
 /// Processes in other pid namespaces may have the same id: a live one goes before a dead one, then the latest.

@@ -1,16 +1,16 @@
 //! `cmshim stat`, `cmshim events` and `cmshim hist`: what statistics files say.
 
-mod age;
+pub mod age;
 pub mod args;
 mod bars;
 mod events;
-mod find;
+pub mod find;
 mod hist;
 mod metrics;
 mod object;
-mod open;
+pub mod open;
 mod openmetrics;
-mod overview;
+pub mod overview;
 mod svg;
 mod table;
 mod timeline;

@@ -57,6 +57,11 @@ pub fn wall(header: &Header, monotonic_ns: u64) -> String {
     )
 }
 
+/// The present, likewise.
+pub fn now() -> String {
+    rfc3339(SystemTime::now())
+}
+
 /// Present numbers are found by adding and taking away in any order: a copy in between may be below zero.
 pub fn value(stats: &Snapshot, counter: Counter) -> u64 {
     let value = stats.counter(counter);

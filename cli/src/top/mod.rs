@@ -1,0 +1,22 @@
+//! `cmshim top`: all live processes in a table that is drawn again and again.
+
+pub mod args;
+mod columns;
+mod plain;
+mod sample;
+mod screen;
+mod view;
+
+use std::io::{stdin, stdout, IsTerminal};
+
+use args::TopArgs;
+
+use crate::failure::Failure;
+
+pub fn top(args: &TopArgs) -> Result<u8, Failure> {
+    if args.once || !stdout().is_terminal() || !stdin().is_terminal() {
+        plain::run(args)
+    } else {
+        screen::run(args)
+    }
+}
