@@ -5,7 +5,7 @@ use std::thread::sleep;
 use super::args::TopArgs;
 use super::columns::Column;
 use super::sample::{Line, Watch};
-use super::view::sorted;
+use super::view::{live, sorted};
 use crate::failure::{Failure, FOUND};
 use crate::output;
 use crate::stats::find::complain;
@@ -37,8 +37,7 @@ pub fn run(args: &TopArgs) -> Result<u8, Failure> {
 fn table(lines: &[&Line]) -> String {
     let titles = row(|column| column.title().to_owned());
     let rows = lines.iter().map(|line| row(|column| column.cell(line)));
-    let count = lines.len();
-    let head = format!("{}: {count} live processes\n{titles}", now());
+    let head = format!("{}: {}\n{titles}", now(), live(lines.len()));
     [head].into_iter().chain(rows).collect()
 }
 

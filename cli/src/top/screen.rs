@@ -13,7 +13,7 @@ use ratatui::{DefaultTerminal, Frame};
 use super::args::TopArgs;
 use super::columns::Column;
 use super::sample::{Line, Look, Watch};
-use super::view::{sorted, Then, View};
+use super::view::{live, sorted, Then, View};
 use crate::failure::{Failure, FOUND};
 use crate::stats::overview::now;
 
@@ -57,7 +57,7 @@ pub fn draw(frame: &mut Frame, view: &View, lines: &[&Line], look: &Look, time: 
     ];
     let [head, body, foot] = Layout::vertical(parts).areas(frame.area());
     let paused = if view.paused { ", stopped" } else { "" };
-    let title = format!("cmshim top: {} live processes, {time}{paused}", lines.len());
+    let title = format!("cmshim top: {}, {time}{paused}", live(lines.len()));
     frame.render_widget(TextLine::from(title), head);
     let help = match view.at(lines).filter(|_| view.drilled) {
         Some(at) => {

@@ -92,6 +92,12 @@ fn lines_of(text: &str) -> i32 {
     i32::try_from(count.min(usize::from(u16::MAX))).unwrap_or(0)
 }
 
+/// "1 live process"
+pub fn live(count: usize) -> String {
+    let plural = if count == 1 { "" } else { "es" };
+    format!("{count} live process{plural}")
+}
+
 pub fn sorted(lines: &[Line], by: Column, reversed: bool) -> Vec<&Line> {
     let mut sorted: Vec<&Line> = lines.iter().collect();
     sorted.sort_by(|a, b| by.order(a, b));
