@@ -3,7 +3,7 @@
 # `modes NAME [KEY=VALUE…]` plays the scene bare and in each of $MODES, two at a time, and compares each with bare.
 # The outputs of a mode are those of the scene NAME-MODE, so that line, shown, no_lines and at_most work for it.
 
-MODES=${MODES:-auto inline thread off}
+MODES=${MODES:-auto thread off} # inline is what auto does here (core/src/config/typed.rs)
 
 play_bare() { # NAME
     (scene=$1 play bare)

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use cmshim_core::config::{
-    default_file, load, Config, Format, Input, Kind, Level, Loaded, Origin, Value, KEYS,
+    default_file, load, Config, Format, Input, Kind, Level, Loaded, Origin, Taker, Value, KEYS,
 };
 
 fn with_file(text: &str) -> Loaded {
@@ -251,5 +251,30 @@ fn the_default_file_names_every_default() {
             "{}",
             setting.key
         );
+    }
+}
+
+/// The lab plays programs in the modes auto, thread and off: inline has to be what auto is.
+#[test]
+fn who_takes_events() {
+    let taker = |text: &str| {
+        let loaded = with_file(text);
+        assert!(loaded.problems.is_empty(), "{text}");
+        loaded.config.events_taker()
+    };
+    assert_eq!(taker(""), Taker::Inline);
+    for (text, expected) in [
+        ("events.mode = \"inline\"", Taker::Inline),
+        ("events.mode = \"off\"", Taker::Librdmacm),
+        ("events.mode = \"thread\"", Taker::Thread),
+        ("events.cpus = \"0\"", Taker::Thread),
+        ("events.busy_poll_us = 1", Taker::Thread),
+        (
+            "events.mode = \"inline\"\nevents.cpus = \"0\"",
+            Taker::Inline,
+        ),
+        ("events.mode = \"thread\"\nthreads = \"off\"", Taker::Inline),
+    ] {
+        assert_eq!(taker(text), expected, "{text}");
     }
 }

@@ -1,5 +1,5 @@
 #!/bin/bash
-# Thousands of connections (POOL_CONNECTIONS=20000 in a longer run): neither memory nor descriptors grow, and nearly all queue pairs come from the pool.
+# Hundreds of connections (POOL_CONNECTIONS=20000 in a longer run): neither memory nor descriptors grow, and nearly all queue pairs come from the pool.
 # limit: 300
 # lane: pool-churn
 # shellcheck source=../../guest/lib.sh
@@ -8,7 +8,7 @@ export LAB_PORT=19490 CMSHIM_LOG_LEVEL=info
 for kind in shared own; do
     export CMSHIM_LOG_FILE=$LAB_TMP/log.$kind
     LAB_PORT=$((LAB_PORT + 1))
-    preloaded "$BIN/pool/churn" "$kind" "${POOL_CONNECTIONS:-1500}" 0 >"$LAB_TMP/out.$kind" 2>&1
+    preloaded "$BIN/pool/churn" "$kind" "${POOL_CONNECTIONS:-500}" 0 >"$LAB_TMP/out.$kind" 2>&1
     expect_status 0 $? "$(tail -n 3 "$LAB_TMP/out.$kind")"
     cat "$LAB_TMP/out.$kind"
     # Bundles lie ready with two descriptors each, up to pool.max of them.
