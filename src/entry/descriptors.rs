@@ -24,10 +24,11 @@ pub unsafe extern "C-unwind" fn write(fd: c_int, buffer: *const c_void, size: si
 /// As `fcntl`.
 #[cfg_attr(not(test), no_mangle)]
 pub unsafe extern "C-unwind" fn fcntl(fd: c_int, command: c_int, argument: usize) -> c_int {
+    descriptors::about_to_fcntl(fd, command);
     // SAFETY: the program's arguments.
     let result = unsafe { next::fcntl(fd, command, argument) };
     if result >= 0 {
-        descriptors::fcntl_done(fd, command, argument, result);
+        descriptors::fcntl_done(fd, command, argument);
     }
     result
 }
@@ -36,10 +37,11 @@ pub unsafe extern "C-unwind" fn fcntl(fd: c_int, command: c_int, argument: usize
 /// As `fcntl64`.
 #[cfg_attr(not(test), no_mangle)]
 pub unsafe extern "C-unwind" fn fcntl64(fd: c_int, command: c_int, argument: usize) -> c_int {
+    descriptors::about_to_fcntl(fd, command);
     // SAFETY: the program's arguments.
     let result = unsafe { next::fcntl64(fd, command, argument) };
     if result >= 0 {
-        descriptors::fcntl_done(fd, command, argument, result);
+        descriptors::fcntl_done(fd, command, argument);
     }
     result
 }
@@ -77,35 +79,33 @@ pub unsafe extern "C-unwind" fn epoll_ctl(
 /// As `dup`: any number may be given.
 #[cfg_attr(not(test), no_mangle)]
 pub unsafe extern "C-unwind" fn dup(fd: c_int) -> c_int {
-    let result = next::dup(fd);
-    if result >= 0 {
-        descriptors::dup_done(fd, result);
-    }
-    result
+    descriptors::about_to_duplicate(fd);
+    next::dup(fd)
 }
 
 /// # Safety
 /// As `dup2`: any numbers may be given.
 #[cfg_attr(not(test), no_mangle)]
 pub unsafe extern "C-unwind" fn dup2(from: c_int, to: c_int) -> c_int {
-    descriptors::about_to_replace(from, to);
-    let result = next::dup2(from, to);
-    if result >= 0 {
-        descriptors::dup_done(from, result);
+    match descriptors::about_to_replace(from, to, 0) {
+        Ok(()) => next::dup2(from, to),
+        Err(errno) => refused(errno),
     }
-    result
 }
 
 /// # Safety
 /// As `dup3`: any numbers may be given.
 #[cfg_attr(not(test), no_mangle)]
 pub unsafe extern "C-unwind" fn dup3(from: c_int, to: c_int, flags: c_int) -> c_int {
-    descriptors::about_to_replace(from, to);
-    let result = next::dup3(from, to, flags);
-    if result >= 0 {
-        descriptors::dup_done(from, result);
+    match descriptors::about_to_replace(from, to, flags) {
+        Ok(()) => next::dup3(from, to, flags),
+        Err(errno) => refused(errno),
     }
-    result
+}
+
+fn refused(errno: c_int) -> c_int {
+    guard::set_errno(errno);
+    -1
 }
 
 /// # Safety
@@ -113,8 +113,7 @@ pub unsafe extern "C-unwind" fn dup3(from: c_int, to: c_int, flags: c_int) -> c_
 #[cfg_attr(not(test), no_mangle)]
 pub unsafe extern "C-unwind" fn close(fd: c_int) -> c_int {
     if !descriptors::may_close(fd) {
-        guard::set_errno(libc::EBADF);
-        return -1;
+        return refused(libc::EBADF);
     }
     next::close(fd)
 }
@@ -141,6 +140,12 @@ pub unsafe extern "C-unwind" fn close_range(first: c_uint, last: c_uint, flags: 
 /// As `closefrom`: any number may be given.
 #[cfg_attr(not(test), no_mangle)]
 pub unsafe extern "C-unwind" fn closefrom(first: c_int) {
-    // SAFETY: any numbers may be given.
-    unsafe { close_range(first.max(0) as c_uint, c_uint::MAX, 0) };
+    // libc's own also works where the kernel has no close_range.
+    match descriptors::about_to_close_range(first.max(0) as c_uint, c_uint::MAX) {
+        None => next::closefrom(first),
+        Some(ranges) => ranges.into_iter().for_each(|range| match range {
+            (first, c_uint::MAX) => next::closefrom(first as c_int),
+            (first, last) => next::close_all(first, last),
+        }),
+    }
 }

@@ -36,7 +36,7 @@ pub fn add(shim: &'static Shim, tap: &'static Tap, kernel: KernelFd) -> bool {
         return false;
     };
     work.set = Some(set);
-    if !work.running && !start(shim, set) {
+    if !work.running && !start(shim) {
         return false;
     }
     work.running = true;
@@ -65,6 +65,27 @@ pub fn remove(shim: &'static Shim, kernel: KernelFd) {
             work.channels -= 1;
         }
     }
+}
+
+/// A descriptor of ours has a new number: the set itself, or a channel's kernel descriptor.
+pub fn renumber(shim: &'static Shim, from: c_int, to: c_int, tap: Option<&'static Tap>) {
+    let mut work = lock(&shim.state().tap.aggregator.0);
+    if work.set == Some(from) {
+        work.set = Some(to);
+    }
+    let (Some(set), Some(tap)) = (work.set, tap) else {
+        return;
+    };
+    ready::epoll(AppFd(set), libc::EPOLL_CTL_DEL, from, 0);
+    let mut event = epoll_event {
+        events: match tap.paused.load(Ordering::Acquire) {
+            true => 0,
+            false => libc::EPOLLIN as u32,
+        },
+        u64: std::ptr::from_ref(tap) as u64,
+    };
+    // SAFETY: `event` lives across the call.
+    unsafe { super::next::epoll_ctl(set, libc::EPOLL_CTL_ADD, to, &mut event) };
 }
 
 /// Listens to the channel, or stops until there is room in its queue. Under the channel's lock, so that the
@@ -115,7 +136,7 @@ pub fn drained(tap: &'static Tap) {
     resume(tap, &mut locked);
 }
 
-fn start(shim: &'static Shim, set: c_int) -> bool {
+fn start(shim: &'static Shim) -> bool {
     // The thread inherits that all signals are blocked: the program's handlers never run on it.
     let mask = guard::block_signals();
     let started = std::thread::Builder::new()
@@ -123,7 +144,7 @@ fn start(shim: &'static Shim, set: c_int) -> bool {
         .stack_size(STACK + sys::thread_local_size())
         .spawn(move || {
             let _own = sys::OwnThread::begin();
-            run(shim, set);
+            run(shim);
         });
     guard::restore_signals(&mask);
     if let Err(error) = &started {
@@ -132,7 +153,7 @@ fn start(shim: &'static Shim, set: c_int) -> bool {
     started.is_ok()
 }
 
-fn run(shim: &'static Shim, set: c_int) {
+fn run(shim: &'static Shim) {
     guard::run(|| place(&shim.config.events.cpus));
     let busy = shim.config.events.busy_poll;
     let mut awake_until = Instant::now();
@@ -141,7 +162,7 @@ fn run(shim: &'static Shim, set: c_int) {
             true => 0,
             false => LOOK_UP_MS,
         };
-        let round = guard::run(|| round(shim, set, wait));
+        let round = guard::run(|| round(shim, wait));
         match round {
             None => {
                 shim.broke();
@@ -159,7 +180,11 @@ fn later(busy: Duration) -> Instant {
 }
 
 /// Waits for channels with events and takes them; the number of channels.
-fn round(shim: &'static Shim, set: c_int, wait_ms: c_int) -> usize {
+fn round(shim: &'static Shim, wait_ms: c_int) -> usize {
+    // Asked each time: it may have made way for a file of the program.
+    let Some(set) = lock(&shim.state().tap.aggregator.0).set else {
+        return 0;
+    };
     let mut events = [epoll_event { events: 0, u64: 0 }; EVENTS];
     // SAFETY: `events` is writable for that many.
     let n = unsafe { libc::epoll_wait(set, events.as_mut_ptr(), EVENTS as c_int, wait_ms) };

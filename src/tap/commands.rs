@@ -71,8 +71,17 @@ impl Command {
     /// # Safety
     /// The command is the program's, whole.
     pub unsafe fn forward(&self, tap: &Tap) -> ssize_t {
-        // SAFETY: as promised by the caller.
-        unsafe { next::write(tap.kernel().0, self.at.cast(), self.size) }
+        loop {
+            let kernel = tap.kernel();
+            // SAFETY: as promised by the caller.
+            let written = unsafe { next::write(kernel.0, self.at.cast(), self.size) };
+            // The channel may have been swapped between these lines: an epoll set stood at the number, which
+            // takes no writes (EINVAL), or nothing any more (EBADF).
+            let refused = written < 0 && matches!(guard::errno(), libc::EINVAL | libc::EBADF);
+            if !refused || tap.kernel() == kernel {
+                return written;
+            }
+        }
     }
 
     pub fn went_well(&self, written: ssize_t) -> bool {
@@ -205,9 +214,13 @@ pub fn reads_ahead(tap: &Tap) -> bool {
 }
 
 /// Is the program's descriptor non-blocking? Asked of the kernel where a duplicate may have changed it.
-pub fn nonblocking(tap: &Tap) -> bool {
+pub fn nonblocking(tap: &'static Tap) -> bool {
     if tap.duplicated.load(Ordering::Acquire) || tap.how() == How::Thread {
-        return super::descriptors::is_nonblocking(tap.app().0);
+        let on = super::descriptors::is_nonblocking(tap.app().0);
+        if tap.how() == How::Inline && on != tap.nonblocking.load(Ordering::Acquire) {
+            guard::run(|| super::descriptors::follow(tap));
+        }
+        return on;
     }
     tap.nonblocking.load(Ordering::Acquire)
 }

@@ -2,19 +2,26 @@
 
 use super::channel::{How, Tap};
 use super::lifetime::{self, hooked};
-use super::{next, swap, table};
+use super::{next, swap, table, way};
 use crate::boundary::guard;
 use cmshim_core::config::Taker;
 use libc::{c_int, epoll_event};
 use std::sync::atomic::Ordering;
 
+/// `fcntl` is about to be called.
+pub fn about_to_fcntl(fd: c_int, command: c_int) {
+    if matches!(command, libc::F_DUPFD | libc::F_DUPFD_CLOEXEC) {
+        about_to_duplicate(fd);
+    }
+}
+
 /// `fcntl` went well.
-pub fn fcntl_done(fd: c_int, command: c_int, argument: usize, result: c_int) {
-    let Some(tap) = table::find(fd) else { return };
-    match command {
-        libc::F_SETFL => flags_set(tap, argument as c_int & libc::O_NONBLOCK != 0),
-        libc::F_DUPFD | libc::F_DUPFD_CLOEXEC => duplicated(tap, result),
-        _ => {}
+pub fn fcntl_done(fd: c_int, command: c_int, argument: usize) {
+    if command != libc::F_SETFL {
+        return;
+    }
+    if let Some(tap) = table::find(fd) {
+        flags_set(tap, argument as c_int & libc::O_NONBLOCK != 0);
     }
 }
 
@@ -40,8 +47,13 @@ fn flags_set(tap: &'static Tap, on: bool) {
     });
 }
 
-/// The kernel's descriptor follows the program's. With an aggregator it stays non-blocking.
-fn follow(tap: &'static Tap) {
+/// The kernel's descriptor follows the program's. With an aggregator it stays non-blocking. Under the channel's
+/// lock: nobody may be taking a batch, which would wait in the kernel.
+pub fn follow(tap: &'static Tap) {
+    if tap.how() == How::Foreign {
+        return;
+    }
+    let _locked = tap.lock();
     let on = is_nonblocking(tap.app().0);
     if tap.how() == How::Inline {
         swap::set_nonblocking(tap.kernel().0, on);
@@ -55,27 +67,52 @@ pub fn is_nonblocking(fd: c_int) -> bool {
     flags >= 0 && flags & libc::O_NONBLOCK != 0
 }
 
-/// The channel's descriptor has got a second number.
-pub fn duplicated(tap: &'static Tap, _to: c_int) {
-    // A plain channel cannot be swapped any more: the duplicate would stay the kernel's.
-    tap.exposed.store(true, Ordering::Release);
-    tap.duplicated.store(true, Ordering::Release);
+/// A plain channel cannot be swapped any more: somebody will know the kernel's descriptor. Under the channel's
+/// lock, so that no swap is under way.
+fn expose(tap: &'static Tap, duplicated: bool) {
+    // A child that shares our memory (vfork) has descriptors of its own.
+    if hooked().is_none() || tap.how() == How::Foreign {
+        return;
+    }
+    guard::run(|| {
+        let _locked = tap.lock();
+        tap.exposed.store(true, Ordering::Release);
+        if duplicated {
+            tap.duplicated.store(true, Ordering::Release);
+        }
+    });
 }
 
-/// `dup`, `dup2` or `dup3` went well.
-pub fn dup_done(from: c_int, to: c_int) {
+/// The descriptor is about to get a second number.
+pub fn about_to_duplicate(from: c_int) {
     if let Some(tap) = table::find(from) {
-        duplicated(tap, to);
+        expose(tap, true);
     }
 }
 
-/// `dup2` or `dup3` is about to put another file at `to`.
-pub fn about_to_replace(from: c_int, to: c_int) {
-    let Some(tap) = table::find(to).filter(|tap| from != to && tap.app().0 == to) else {
-        return;
-    };
-    if let Some(shim) = hooked() {
-        guard::run(|| lifetime::replaced(shim, tap));
+/// `dup2` or `dup3` is about to put another file at `to`; errno if there is no room for what is there.
+pub fn about_to_replace(from: c_int, to: c_int, flags: c_int) -> Result<(), c_int> {
+    about_to_duplicate(from);
+    let known = table::find(to).filter(|tap| tap.app().0 == to);
+    if known.is_none() && !table::hidden(to) || from == to {
+        return Ok(());
+    }
+    let Some(shim) = hooked() else { return Ok(()) };
+    // A call that will fail replaces nothing.
+    // SAFETY: no pointer is passed.
+    if flags & !libc::O_CLOEXEC != 0 || unsafe { next::fcntl(from, libc::F_GETFD, 0) } < 0 {
+        return Ok(());
+    }
+    let way = guard::run(|| match known {
+        Some(tap) => {
+            lifetime::replaced(shim, tap);
+            true
+        }
+        None => way::make(shim, to),
+    });
+    match way {
+        Some(false) => Err(libc::EMFILE),
+        _ => Ok(()),
     }
 }
 
@@ -89,7 +126,7 @@ pub unsafe fn about_to_add(op: c_int, fd: c_int, event: *const epoll_event) {
     }
     let Some(tap) = table::find(fd) else { return };
     match tap.how() {
-        How::Plain => tap.exposed.store(true, Ordering::Release),
+        How::Plain => expose(tap, false),
         How::Inline => {
             // SAFETY: as promised by the caller.
             let events = unsafe { event.as_ref() }.map_or(0, |event| event.events);

@@ -4,7 +4,7 @@
 //! stops at the first that fails (`do_loop_readv_writev`, fs/read_write.c): 16 GET_EVENT commands are up to 16
 //! events.
 
-use super::channel::{KernelFd, Locked, Tap};
+use super::channel::{How, KernelFd, Locked, Tap};
 use super::next;
 use super::ready::Link;
 use crate::abi::ucm::{cmd, GET_EVENT_SIZE};
@@ -87,16 +87,20 @@ pub enum Fetched {
     Event(Event),
     /// Somebody else's fetch filled the queue meanwhile.
     Queue,
+    /// The channel became blocking or plain meanwhile.
+    Changed,
     Errno(c_int),
 }
 
 impl Tap {
-    /// Takes events for a caller who found the queue empty. Inside `guard::run`, and the kernel's descriptor
-    /// is non-blocking.
+    /// Takes events for a caller who found the queue empty. Inside `guard::run`.
     pub fn fetch(&self, batch: usize) -> Fetched {
         let mut locked = self.lock();
         if !self.queue.is_empty() {
             return Fetched::Queue;
+        }
+        if !self.never_waits() {
+            return Fetched::Changed;
         }
         let link = match locked.link.is_some() {
             true => None,
@@ -119,6 +123,11 @@ impl Tap {
                 Fetched::Errno(errno)
             }
         }
+    }
+
+    /// Is the kernel's descriptor non-blocking? Under the channel's lock, where it stays so.
+    fn never_waits(&self) -> bool {
+        self.how() == How::Inline && self.nonblocking.load(Ordering::Acquire)
     }
 
     /// Takes up to `most` events; at least one, or errno.
@@ -176,7 +185,7 @@ impl Tap {
         if !self.queue.is_empty() {
             return;
         }
-        if self.full.load(Ordering::Relaxed) && locked.link.is_some() {
+        if self.full.load(Ordering::Relaxed) && locked.link.is_some() && self.never_waits() {
             let most = self.queue.room(&locked.behind, batch);
             if most > 0 {
                 if let Ok(events) = self.take(&mut locked, most) {

@@ -109,7 +109,10 @@ fn end(shim: &'static Shim, tap: &'static Tap) {
     }
     tap.set_descriptors(AppFd(-1), KernelFd(-1), How::Plain);
     drop(locked);
-    lock(&shared.free).push(tap);
+    // A thread that still waits would take the next channel's events. It waits on, as bare.
+    if tap.waiters.nobody() {
+        lock(&shared.free).push(tap);
+    }
 }
 
 fn close(fd: KernelFd) {

@@ -23,6 +23,7 @@ mod swap;
 mod table;
 mod undo;
 mod waiting;
+mod way;
 
 pub use commands::write;
 pub use lifetime::{channel_ends, channel_made, fork_child, more, Shared};

@@ -39,6 +39,7 @@ static DUP2: Next = Next::new();
 static DUP3: Next = Next::new();
 static CLOSE: Next = Next::new();
 static CLOSE_RANGE: Next = Next::new();
+static CLOSEFROM: Next = Next::new();
 
 /// Run by the loader, before the program's first line.
 pub fn look_up() {
@@ -52,6 +53,7 @@ pub fn look_up() {
     DUP3.look_up(c"dup3");
     CLOSE.look_up(c"close");
     CLOSE_RANGE.look_up(c"close_range");
+    CLOSEFROM.look_up(c"closefrom");
 }
 
 extern "C-unwind" {
@@ -176,5 +178,25 @@ pub fn close_range(first: u32, last: u32, flags: c_int) -> c_int {
         Some(f) => unsafe { std::mem::transmute::<usize, CloseRange>(f)(first, last, flags) },
         // SAFETY: as above.
         None => unsafe { libc::syscall(libc::SYS_close_range, first, last, flags) as c_int },
+    }
+}
+
+pub fn closefrom(first: c_int) {
+    type Closefrom = unsafe extern "C-unwind" fn(c_int);
+    match CLOSEFROM.get() {
+        // SAFETY: the address of `closefrom`, which takes any number.
+        Some(f) => unsafe { std::mem::transmute::<usize, Closefrom>(f)(first) },
+        None => {
+            close_range(first.max(0) as u32, u32::MAX, 0);
+        }
+    }
+}
+
+/// Closes a range, one by one where the kernel cannot do it at once.
+pub fn close_all(first: u32, last: u32) {
+    if close_range(first, last, 0) != 0 {
+        (first..=last.min(c_int::MAX as u32)).for_each(|fd| {
+            close(fd as c_int);
+        });
     }
 }

@@ -48,6 +48,15 @@ impl Link {
         Some(Link { fd: all[at].fd })
     }
 
+    /// The eventfd has a new number.
+    pub fn renumber(&mut self, channel: AppFd, from: c_int, to: c_int) {
+        if self.fd == from {
+            epoll(channel, libc::EPOLL_CTL_DEL, from, 0);
+            epoll(channel, libc::EPOLL_CTL_ADD, to, libc::EPOLLIN as u32);
+            self.fd = to;
+        }
+    }
+
     /// Makes the channel readable; `None` if the kernel refuses.
     pub fn put(self, channel: AppFd) -> Option<Link> {
         if epoll(channel, libc::EPOLL_CTL_ADD, self.fd, libc::EPOLLIN as u32) {
@@ -69,6 +78,14 @@ impl Link {
         if let Some(of) = all.iter_mut().find(|a| a.fd == self.fd) {
             of.links = of.links.saturating_sub(1);
         }
+    }
+}
+
+/// An eventfd is had by a new number from now on.
+pub fn renumber(from: c_int, to: c_int) {
+    let Some(mut all) = all() else { return };
+    if let Some(of) = all.iter_mut().find(|a| a.fd == from) {
+        of.fd = to;
     }
 }
 

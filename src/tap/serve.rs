@@ -62,7 +62,7 @@ pub unsafe fn get_event(tap: &'static Tap, command: &Command) -> ssize_t {
         match guard::run(|| tap.fetch(batch())) {
             // SAFETY: as promised by the caller.
             Some(Fetched::Event(event)) => return unsafe { deliver(&event, command) },
-            Some(Fetched::Queue) => continue,
+            Some(Fetched::Queue | Fetched::Changed) => continue,
             Some(Fetched::Errno(errno)) => {
                 guard::set_errno(errno);
                 return -1;

@@ -41,8 +41,14 @@ pub fn proven() {
 /// The channel is read ahead from now on, if it can be. Inside `guard::run`.
 pub fn swap(shim: &'static Shim, tap: &'static Tap, how: How) {
     let shared = &shim.state().tap;
+    // One thread at a time, and none may come to know the kernel's descriptor meanwhile (`descriptors::expose`).
+    let _locked = tap.lock();
     let free = !tap.internal.load(Ordering::Acquire) && !tap.exposed.load(Ordering::Acquire);
-    if tap.how() != How::Plain || !free || !shared.works.load(Ordering::Acquire) {
+    if tap.how() != How::Plain
+        || how == How::Plain
+        || !free
+        || !shared.works.load(Ordering::Acquire)
+    {
         return;
     }
     if let Err(why) = try_swap(shim, tap, how) {
@@ -69,7 +75,11 @@ fn try_swap(shim: &'static Shim, tap: &'static Tap, how: How) -> Result<(), Stri
     }
     tap.set_descriptors(app, kernel, how);
     let result = match hidden.put_at(app, how) {
-        Ok(()) if comes_through_us(app) => return Ok(()),
+        Ok(()) if comes_through_us(app) => {
+            let on = super::descriptors::is_nonblocking(app.0);
+            tap.nonblocking.store(on, Ordering::Release);
+            return Ok(());
+        }
         Ok(()) => {
             shared.works.store(false, Ordering::Release);
             stats::bypassed(Bypass::TapUnproven);
@@ -200,9 +210,14 @@ pub fn look_again(tap: &'static Tap) {
 
 /// Moves a descriptor of ours to a high number; `None` if it stays where it is.
 pub fn move_up(fd: c_int) -> Option<c_int> {
-    let moved = duplicate_up(fd, soft_limit())?;
+    let moved = duplicate(fd)?;
     close(fd);
     Some(moved)
+}
+
+/// A second number for a descriptor of ours.
+pub fn duplicate(fd: c_int) -> Option<c_int> {
+    duplicate_up(fd, soft_limit())
 }
 
 fn duplicate_up(fd: c_int, limit: u64) -> Option<c_int> {

@@ -4,7 +4,7 @@
 use super::channel::{How, Tap};
 use super::commands::{reads_ahead, Command};
 use super::handles::{GROUPS, IDS, LISTENERS, NEVER_SEEN, OWNERS};
-use super::{next, swap, table};
+use super::{lifetime, next, swap, table};
 use crate::abi::ucm::*;
 use crate::boundary::guard;
 use cmshim_core::ahead::{Event, Gone};
@@ -146,6 +146,10 @@ pub unsafe fn migrate(new: &'static Tap, command: &Command) -> ssize_t {
                 correct(command, MIGRATE_ID_RESPONSE, never_seen);
             }
             return written;
+        }
+        // Who polls the new channel has to see the events that come from the queue.
+        if let Some(shim) = lifetime::hooked().filter(|shim| shim.on() && !old.queue.is_empty()) {
+            guard::run(|| swap::swap(shim, new, old.how()));
         }
         let moved = guard::run(|| move_events(old, new, &changed, Gone::Id { handle, uid }));
         let Some((written, errno, count)) = moved else {

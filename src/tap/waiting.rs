@@ -39,6 +39,11 @@ impl Waiters {
         made
     }
 
+    /// Does nobody sleep here? A thread that left by cancellation still counts.
+    pub fn nobody(&self) -> bool {
+        self.count.load(Ordering::SeqCst) == 0
+    }
+
     fn at(&self) -> *mut sem_t {
         self.semaphore.get().cast()
     }

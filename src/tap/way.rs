@@ -1,0 +1,41 @@
+//! The program puts a file at a number that it does not know to be ours: ours gets another number before.
+
+use super::channel::{How, KernelFd, Tap};
+use super::{aggregator, ready, swap, table};
+use crate::boundary::shim::Shim;
+use libc::c_int;
+
+/// Makes way at `number`; false if there is no other number. Inside `guard::run`.
+pub fn make(shim: &'static Shim, number: c_int) -> bool {
+    let Some(moved) = swap::duplicate(number) else {
+        return false;
+    };
+    // First, so that no channel is linked to the old number from here on.
+    ready::renumber(number, moved);
+    aggregator::renumber(shim, number, moved, None);
+    let channels = table::all().filter(|tap| tap.how() != How::Foreign);
+    channels.for_each(|tap| renumber(shim, tap, number, moved));
+    table::hide(number, false);
+    true
+}
+
+fn renumber(shim: &'static Shim, tap: &'static Tap, from: c_int, to: c_int) {
+    let mut locked = tap.lock();
+    let app = tap.app();
+    if let Some(link) = &mut locked.link {
+        link.renumber(app, from, to);
+    }
+    if !tap.swapped() || tap.kernel() != KernelFd(from) {
+        return;
+    }
+    let events = match tap.how() {
+        How::Thread => 0,
+        _ => libc::EPOLLIN as u32,
+    };
+    ready::epoll(app, libc::EPOLL_CTL_DEL, from, 0);
+    ready::epoll(app, libc::EPOLL_CTL_ADD, to, events);
+    if tap.how() == How::Thread {
+        aggregator::renumber(shim, from, to, Some(tap));
+    }
+    tap.set_descriptors(app, KernelFd(to), tap.how());
+}
