@@ -13,15 +13,21 @@ pub fn make(shim: &'static Shim, number: c_int) -> bool {
     // First, so that no channel is linked to the old number from here on.
     ready::renumber(number, moved);
     aggregator::renumber(shim, number, moved, None);
-    let channels = table::all().filter(|tap| tap.how() != How::Foreign);
-    channels.for_each(|tap| renumber(shim, tap, number, moved));
+    table::all().for_each(|tap| renumber(shim, tap, number, moved));
     table::hide(number, false);
     true
 }
 
 fn renumber(shim: &'static Shim, tap: &'static Tap, from: c_int, to: c_int) {
-    let mut locked = tap.lock();
     let app = tap.app();
+    if tap.how() == How::Foreign {
+        // Nobody's epoll set but the parent's, and its lock is never taken again.
+        if tap.kernel() == KernelFd(from) {
+            tap.set_descriptors(app, KernelFd(to), How::Foreign);
+        }
+        return;
+    }
+    let mut locked = tap.lock();
     if let Some(link) = &mut locked.link {
         link.renumber(app, from, to);
     }

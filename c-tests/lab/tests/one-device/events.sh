@@ -19,7 +19,7 @@ for t in "wait poll select epoll edge" "wait_libevent level edge" edges truth "f
     "listener 0 3 0-nonblock 3-nonblock 20-nonblock" "threads block poll" "cancelled wait poll epoll queue" "alarms restart norestart" \
     "closing wait poll epoll unread" "multicast block nonblock" "datagram block nonblock" endpoints null_channel \
     "forked block nonblock" "batches block nonblock async" reuse writes raw "races block nonblock" \
-    "late_flags full copy moved" "numbers bad-dup2 taken child ranges" "together flags calls stolen loop"; do
+    "late_flags full copy moved" "numbers bad-dup2 taken forked child ranges" "together flags calls stolen loop"; do
     # shellcheck disable=SC2086 # a name and its parts
     alike $t
 done
