@@ -115,7 +115,7 @@ mod tests {
         let layout = |size, align| Layout::from_size_align(size, align).unwrap();
         let a = OWN.take(layout(3, 1));
         let b = OWN.take(layout(64, 64));
-        assert!(OWN.holds(a) && OWN.holds(b) && b as usize % 64 == 0);
+        assert!(OWN.holds(a) && OWN.holds(b) && (b as usize).is_multiple_of(64));
         assert!(b as usize >= a as usize + 3);
         assert!(OWN.take(layout(RESERVE, 1)).is_null());
         assert!(!OWN.holds(b.wrapping_add(RESERVE)));

@@ -26,7 +26,7 @@ pub fn human(d: Duration) -> String {
 /// One digit after the point below ten, none above.
 fn scaled(ns: u128, size: u128, unit: &str) -> String {
     let tenths = (ns * 10 + size / 2) / size;
-    if tenths >= 100 || tenths % 10 == 0 {
+    if tenths >= 100 || tenths.is_multiple_of(10) {
         format!("{} {unit}", (ns + size / 2) / size)
     } else {
         format!("{}.{} {unit}", tenths / 10, tenths % 10)
