@@ -8,18 +8,19 @@ FIRST_PORT=18650
 conn=$BIN/connections
 OWN_PRELOAD=$BIN/behaviour/inject.so
 
-with() { # NAME side INJECT: a connection with the fault on one side
-    eval "scene_$1() { fault_on $2 $3; }"
+with() { # NAME side INJECT [TEXT]: a connection with the fault on one side; the server goes on until it says the text
+    eval "scene_$1() { fault_on $2 $3 $(printf %q "${4:-}"); }"
     pair "$1"
 }
-fault_on() { # side INJECT
+fault_on() { # side INJECT TEXT
     INJECT=$([ "$1" = server ] && echo "$2") back server "$conn/server" "$LAB_ADDR" $port accept
     until_says server listening
     INJECT=$([ "$1" = client ] && echo "$2") run client "$conn/client" "$LAB_ADDR" $port
+    [ -z "$3" ] || until_says server "$3"
     stop server
 }
 
-with client_rtr client ibv_modify_qp:2:22
+with client_rtr client ibv_modify_qp:2:22 'exit status'
 shown client 'CONNECT_ERROR -1'
 line client this-kernel connect 'CONNECT_ERROR -1' 'select(tostring | test("ibv_modify_qp") and test("EINVAL"))'
 with server_rtr server ibv_modify_qp:2:12

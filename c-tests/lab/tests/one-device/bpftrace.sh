@@ -1,6 +1,7 @@
 #!/bin/bash
 # The scripts of tools/bpftrace: the library's probes and the kernel's tracepoints, counted by bpftrace, agree with the program.
 # limit: 240
+# lane: stats
 # shellcheck source=../../guest/lib.sh
 . "$LAB_LIB"
 need bpftrace

@@ -1,6 +1,7 @@
 #!/bin/bash
 # What cmshim doctor says of the device is what other programs say.
 # limit: 300
+# lane: stats
 . "$LAB_LIB"
 need jq rdma ibv_devinfo ldd
 report=$LAB_TMP/report.json

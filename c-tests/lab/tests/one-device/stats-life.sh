@@ -1,6 +1,7 @@
 #!/bin/bash
 # Statistics of processes that are killed, that fork, that have no room, and of 200 at once.
 # limit: 200
+# lane: stats
 # shellcheck source=../../guest/lib.sh
 . "$LAB_LIB"
 need python3

@@ -1,6 +1,7 @@
 #!/bin/bash
 # Statistics agree with what others count: the program itself, the kernel's tracepoints, strace.
 # limit: 200
+# lane: stats
 # shellcheck source=../../guest/lib.sh
 . "$LAB_LIB"
 need strace python3
