@@ -11,18 +11,31 @@ mountpoint -q /sys/kernel/tracing || mount -t tracefs tracefs /sys/kernel/tracin
 mountpoint -q /sys/kernel/debug || mount -t debugfs debugfs /sys/kernel/debug || skip "no debugfs"
 modprobe rdma_cm
 
+# bpftrace runs BEGIN first and then attaches one probe after another, which takes seconds on a busy machine: all are
+# there when a whole connection of another program has been seen.
+attached() { # NAME
+    local i
+    [ "$1" = connections ] || { nap 5; return; }
+    cp "$BIN/stats/timed" "$LAB_TMP/warm-up"
+    for ((i = 0; i < 30; i++)); do
+        preloaded "$LAB_TMP/warm-up" 1 >/dev/null || fail "the warm-up does not run"
+        nap 0.5
+        grep -q 'warm-up .* established after' "$LAB_TMP/$1" && break
+    done
+    nap 2
+}
+
 traced() { # NAME ARGS...   the script runs around one program with 5 connections and one that is refused
     local name=$1 tracer i
     shift
     bpftrace "$scripts/$name.bt" "$@" >"$LAB_TMP/$name" 2>"$LAB_TMP/$name.err" &
     tracer=$!
     for ((i = 0; i < 900; i++)); do
-        # BEGIN runs when all probes are attached.
         [ -s "$LAB_TMP/$name" ] && break
         kill -0 $tracer 2>/dev/null || fail "bpftrace ended: $(cat "$LAB_TMP/$name.err")"
         nap 0.1
     done
-    nap 1
+    attached "$name"
     preloaded "$BIN/stats/timed" 5 >"$LAB_TMP/$name.said" || fail "timed: $(cat "$LAB_TMP/$name.said")"
     preloaded "$BIN/behaviour/refused" >/dev/null 2>&1
     nap 1
