@@ -16,6 +16,7 @@ event up
 run_test() { # NAME LIMIT SCRIPT
     local name=$1 limit=$2 script=$3 dir=$LAB_OUT/$1 begin since status session
     [ -n "$LAB_SIDE" ] && dir=$dir/$LAB_SIDE
+    rm -rf "$dir" # of an earlier run (run --keep)
     mkdir -p "$dir/tmp"
     export LAB_TEST=$name LAB_TMP=$dir/tmp
     if [ -n "$LAB_SIDE" ] && ! barrier_of "$name" start 120; then
