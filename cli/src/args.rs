@@ -9,6 +9,7 @@ use cmshim_core::codes::{async_event, event};
 use cmshim_core::config::{Kind, KEYS};
 use cmshim_core::explain::calls;
 
+use crate::export::args::ExportArgs;
 use crate::failure::{CONFIG_STATUS, DOCTOR_STATUS, EXIT_STATUS, RUN_STATUS};
 use crate::given::{self, Given};
 use crate::stats::args::{EventsArgs, HistArgs, StatArgs};
@@ -45,6 +46,7 @@ pub enum Command {
     Events(EventsArgs),
     Hist(HistArgs),
     Top(TopArgs),
+    Export(ExportArgs),
     Completions(CompletionsArgs),
     Man(ManArgs),
 }

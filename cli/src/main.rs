@@ -6,6 +6,7 @@ mod completions;
 mod config;
 mod doctor;
 mod explain;
+mod export;
 mod failure;
 mod given;
 mod man;
@@ -37,6 +38,7 @@ fn main() -> ExitCode {
         Command::Events(args) => stats::events(&args),
         Command::Hist(args) => stats::hist(&args),
         Command::Top(args) => top::top(&args),
+        Command::Export(args) => export::export(&args),
         Command::Completions(args) => completions::completions(&args),
         Command::Man(args) => man::man(&args),
     };

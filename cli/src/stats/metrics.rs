@@ -1,4 +1,4 @@
-//! Files as OpenMetrics. Each family stands once, with the samples of all processes.
+//! Files as metrics. Each family stands once, with the samples of all processes.
 
 use cmshim_core::stats::{
     Bypass, Counter, Entry, Kind, Phase, Snapshot, BATCH_SIZES, EVENT_KINDS, MAX_NS, MIN_NS,
@@ -6,7 +6,7 @@ use cmshim_core::stats::{
 
 use super::object::seconds;
 use super::open::Found;
-use super::openmetrics::{Label, Text};
+use super::openmetrics::{Form, Label, Text};
 use super::overview::{event_name, value};
 
 /// A file and the labels that all of its samples have.
@@ -16,9 +16,10 @@ struct Process<'a> {
     stats: &'a Snapshot,
 }
 
-pub fn render(found: &[Found]) -> String {
+/// The families of these files; others may follow.
+pub fn text(found: &[Found], form: Form) -> Text {
     let all: Vec<Process> = found.iter().map(|one| process(one, found)).collect();
-    let mut text = Text::default();
+    let mut text = Text::new(form);
     about(&mut text, &all);
     counters(&mut text, &all);
     calls(&mut text, &all);
@@ -27,7 +28,7 @@ pub fn render(found: &[Found]) -> String {
     batches(&mut text, &all);
     failures(&mut text, &all);
     phases(&mut text, &all);
-    text.end()
+    text
 }
 
 /// Process id and name; also the file, where two of other pid namespaces have the same ones: each series may

@@ -6,10 +6,10 @@ mod bars;
 mod events;
 pub mod find;
 mod hist;
-mod metrics;
+pub mod metrics;
 mod object;
 pub mod open;
-mod openmetrics;
+pub mod openmetrics;
 pub mod overview;
 mod svg;
 mod table;
@@ -24,6 +24,7 @@ use args::StatArgs;
 use crate::failure::Failure;
 use crate::output;
 use open::Found;
+use openmetrics::Form;
 
 pub fn stat(args: &StatArgs) -> Result<u8, Failure> {
     let found = match &args.process {
@@ -36,7 +37,7 @@ pub fn stat(args: &StatArgs) -> Result<u8, Failure> {
 
 fn shown(found: &[Found], args: &StatArgs) -> String {
     if args.prometheus {
-        return metrics::render(found);
+        return metrics::text(found, Form::OpenMetrics).end();
     }
     if !args.json {
         let parts: Vec<String> = found.iter().map(overview::text).collect();
