@@ -139,10 +139,12 @@ def main():
     buckets = check_buckets(processes, apart)
     print(f"{len(processes)} processes: {len(want)} series equal, {buckets} buckets")
     for expression in expressions:
-        result = ask(server, expression)
+        # A rate needs two samples.
+        while not (result := ask(server, expression)):
+            if time.time() > end:
+                sys.exit(f"no result: {expression}")
+            time.sleep(0.5)
         print(f"{expression} = {[sample['value'][1] for sample in result]}")
-        if not result:
-            sys.exit(f"no result: {expression}")
 
 
 main()

@@ -1,6 +1,7 @@
 //! Shared by the tests of the program.
 #![allow(dead_code)] // Each test file uses a part of it.
 
+pub mod server;
 pub mod stats_file;
 
 use std::fs;
