@@ -12,3 +12,4 @@ pub mod model;
 pub mod pool;
 pub mod report;
 pub mod stats;
+pub mod tenant;

@@ -30,6 +30,9 @@ fn edges(kind: &Kind) -> Vec<String> {
         Kind::Choice(words) => words.iter().map(|&w| w.to_owned()).collect(),
         Kind::Int { min, max, .. } => vec![min.to_string(), max.to_string()],
         Kind::Directory => vec![String::new(), "/run/a b".into()],
+        Kind::File => vec![String::new(), "/etc/a b".into()],
+        Kind::Tenant => vec![String::new(), "ä b".into(), "x".repeat(64)],
+        Kind::CgroupPattern => vec![String::new(), "/*/{tenant}.slice/**".into()],
         Kind::Path => vec![String::new(), "/a b/c:d".into(), "x".repeat(4095)],
         Kind::Names => vec![String::new(), "a,b c".into()],
         Kind::Cpus => vec![

@@ -3,6 +3,7 @@
 use toml::de::{DeTable, DeValue};
 use toml::Spanned;
 
+use super::lines::Lines;
 use super::lookup::{dotted, is_section, row_of, sections, PROGRAM};
 use super::problem::{Problem, MAX_PROBLEMS};
 use super::suggest::nearest;
@@ -213,9 +214,16 @@ fn convert(kind: &Kind, value: &DeValue<'_>) -> Result<Value, String> {
                 Err(_) => Err("the number is out of range".to_owned()),
             }
         }
-        (Kind::Choice(_) | Kind::Path | Kind::Directory | Kind::Cpus, DeValue::String(text)) => {
-            kind.check_text(text)
-        }
+        (
+            Kind::Choice(_)
+            | Kind::Path
+            | Kind::Directory
+            | Kind::File
+            | Kind::Tenant
+            | Kind::CgroupPattern
+            | Kind::Cpus,
+            DeValue::String(text),
+        ) => kind.check_text(text),
         (Kind::Names, DeValue::Array(items)) => {
             let mut names = Vec::new();
             for item in items.iter() {
@@ -236,7 +244,7 @@ fn is_a(value: &Spanned<DeValue<'_>>) -> String {
 }
 
 /// What a value of the wrong type is, in the words of TOML.
-fn is_a_value(value: &DeValue<'_>) -> String {
+pub(crate) fn is_a_value(value: &DeValue<'_>) -> String {
     let kind = match value {
         DeValue::String(_) => "a string",
         DeValue::Integer(_) => "a whole number",
@@ -247,28 +255,4 @@ fn is_a_value(value: &DeValue<'_>) -> String {
         DeValue::Table(_) => "a section",
     };
     format!("this is {kind}")
-}
-
-/// Where each line starts. A file full of mistakes must not make every program start slowly.
-struct Lines<'t> {
-    text: &'t str,
-    starts: Vec<usize>,
-}
-
-impl<'t> Lines<'t> {
-    fn of(text: &'t str) -> Lines<'t> {
-        let breaks = text.bytes().enumerate().filter(|&(_, b)| b == b'\n');
-        let starts = std::iter::once(0)
-            .chain(breaks.map(|(i, _)| i + 1))
-            .collect();
-        Lines { text, starts }
-    }
-
-    /// Line and column of a byte, both from 1; columns count characters.
-    fn position(&self, at: usize) -> (usize, usize) {
-        let line = self.starts.partition_point(|&start| start <= at);
-        let start = self.starts[line - 1]; // The first line starts at 0, so `line` is at least 1.
-        let before = self.text.get(start..at).unwrap_or_default();
-        (line, before.chars().count() + 1)
-    }
 }

@@ -22,6 +22,7 @@
 pub mod cpus;
 mod document;
 mod file;
+mod lines;
 mod lookup;
 mod problem;
 mod resolve;
@@ -33,12 +34,20 @@ mod value;
 mod vars;
 
 pub use document::default_file;
+pub(crate) use file::is_a_value;
+pub(crate) use lines::Lines;
 pub use problem::Problem;
 pub use resolve::{load, Input, Loaded, Origin, Setting};
 pub use source::{
-    gather, read_file, reason, CONFIG_VARIABLE, DEFAULT_PATH, LIBRARY_VARIABLE, MAX_BYTES,
+    gather, read_bytes, read_file, reason, CONFIG_VARIABLE, DEFAULT_PATH, LIBRARY_VARIABLE,
+    MAX_BYTES,
 };
+pub(crate) use suggest::nearest;
 pub use table::{Key, Kind, Preset, KEYS};
-pub use typed::{Config, Events, Format, Level, Listen, Log, Pool, Readers, Reasons, Stats, Taker};
+pub use typed::{
+    Config, Events, Format, Level, Listen, Log, OnError, Pool, Readers, Reasons, Stats, Taker,
+    Tenant,
+};
 pub use value::Value;
+pub(crate) use value::{shown, shown_key};
 pub use vars::parse_setting;

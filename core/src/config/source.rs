@@ -62,13 +62,23 @@ fn is_absent(kind: ErrorKind) -> bool {
     matches!(kind, ErrorKind::NotFound | ErrorKind::NotADirectory)
 }
 
-/// Reads a whole regular file of at most [`MAX_BYTES`]; the error is a phrase for a message.
+/// Reads a whole configuration file of at most [`MAX_BYTES`], by [`read_bytes`]; the error is a phrase for a
+/// message.
+pub fn read_file(path: &Path) -> Result<String, String> {
+    String::from_utf8(read_bytes(path, MAX_BYTES)?).map_err(|error| {
+        let good = &error.as_bytes()[..error.utf8_error().valid_up_to()];
+        let line = good.iter().filter(|&&b| b == b'\n').count() + 1;
+        format!("line {line} is not UTF-8")
+    })
+}
+
+/// Reads a whole regular file of at most `most` bytes; the error is a phrase for a message.
 ///
 /// `/dev/null` counts as an empty file. Other devices, FIFOs, sockets and directories are refused
 /// without opening them: an open can block, or do something.
-pub fn read_file(path: &Path) -> Result<String, String> {
+pub fn read_bytes(path: &Path, most: u64) -> Result<Vec<u8>, String> {
     if path == Path::new("/dev/null") {
-        return Ok(String::new());
+        return Ok(Vec::new());
     }
     refuse_special(&fs::metadata(path).map_err(|e| cannot_read(&e))?)?;
     let file = OpenOptions::new()
@@ -78,22 +88,18 @@ pub fn read_file(path: &Path) -> Result<String, String> {
         .open(path)
         .map_err(|e| cannot_read(&e))?;
     refuse_special(&file.metadata().map_err(|e| cannot_read(&e))?)?;
-    read_bounded(file)
+    read_bounded(file, most)
 }
 
-fn read_bounded(file: File) -> Result<String, String> {
+fn read_bounded(file: File, most: u64) -> Result<Vec<u8>, String> {
     let mut bytes = Vec::new();
-    file.take(MAX_BYTES + 1)
+    file.take(most + 1)
         .read_to_end(&mut bytes)
         .map_err(|e| cannot_read(&e))?;
-    if bytes.len() as u64 > MAX_BYTES {
-        return Err(format!("larger than {MAX_BYTES} bytes"));
+    match bytes.len() as u64 > most {
+        true => Err(format!("larger than {most} bytes")),
+        false => Ok(bytes),
     }
-    String::from_utf8(bytes).map_err(|error| {
-        let good = &error.as_bytes()[..error.utf8_error().valid_up_to()];
-        let line = good.iter().filter(|&&b| b == b'\n').count() + 1;
-        format!("line {line} is not UTF-8")
-    })
 }
 
 fn refuse_special(metadata: &fs::Metadata) -> Result<(), String> {

@@ -1,7 +1,7 @@
 //! "Did you mean": the known name that is nearest to an unknown one.
 
 /// The candidate nearest to `name`, if any is near enough to be a slip of the hand.
-pub(super) fn nearest<'c>(name: &str, candidates: &[&'c str]) -> Option<&'c str> {
+pub(crate) fn nearest<'c>(name: &str, candidates: &[&'c str]) -> Option<&'c str> {
     let wanted = folded(name);
     if wanted.len() > 64 {
         return None;

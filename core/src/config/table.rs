@@ -17,6 +17,12 @@ pub enum Kind {
     Path,
     /// A directory, with its whole name; empty means none.
     Directory,
+    /// A file of the host, with its whole name; empty means none.
+    File,
+    /// The name of a tenant; empty means none.
+    Tenant,
+    /// A pattern that finds a tenant in the path of a cgroup; empty means none.
+    CgroupPattern,
     /// A list of program names.
     Names,
     /// CPU numbers and ranges, `device`, or empty for any.
@@ -281,5 +287,81 @@ pub const KEYS: &[Key] = &[
         per_program: true,
         help: "How long the thread that reads events looks for more without sleeping after each one",
         more: "It keeps a CPU busy for that time. 0 is off.",
+    },
+    Key {
+        name: "tenant.policy",
+        kind: Kind::File,
+        default: Preset::Text(""),
+        per_program: true,
+        help: "Refuse connections that this policy file does not allow, before the program sees them; empty is off",
+        more: "See cmshim-policy(1) for what stands in it. It is read again when it changes; a new file that is broken \
+               leaves the old policy in effect. With it, events.mode \"auto\" is \"thread\".",
+    },
+    Key {
+        name: "tenant.on_error",
+        kind: Kind::Choice(&["deny", "allow"]),
+        default: Preset::Text("deny"),
+        per_program: true,
+        help: "What happens to all connections when the policy cannot be read at the start, or limits cannot be shared",
+        more: "",
+    },
+    Key {
+        name: "tenant.name",
+        kind: Kind::Tenant,
+        default: Preset::Text(""),
+        per_program: true,
+        help: "The tenant that this process belongs to: its [[tenant.egress]] rules hold for outgoing connections",
+        more: "",
+    },
+    Key {
+        name: "tenant.cgroup",
+        kind: Kind::CgroupPattern,
+        default: Preset::Text(""),
+        per_program: true,
+        help: "Find the tenant that this process belongs to in the path of its cgroup",
+        more: "Used where tenant.name is empty. {tenant} in the pattern is one or more characters other than /, * any \
+               number of them, ** any number of any characters; the whole path of cgroup v2 (/proc/self/cgroup) has \
+               to match. Example: \"/tenants.slice/{tenant}.slice/**\".",
+    },
+    Key {
+        name: "tenant.dir",
+        kind: Kind::Directory,
+        default: Preset::Text(""),
+        per_program: true,
+        help: "Where the processes of this host count connections together; empty is the first of these that can be \
+               used: /run/cmshim, /run/user/UID/cmshim, /dev/shm/cmshim-UID",
+        more: "Limits hold for all processes that use the same policy and the same directory.",
+    },
+    Key {
+        name: "tenant.audit",
+        kind: Kind::Path,
+        default: Preset::Text(""),
+        per_program: true,
+        help: "Write each refusal as one line of JSON to this file; empty is off",
+        more: "Lines are appended. %p in the name becomes the process id.",
+    },
+    Key {
+        name: "tenant.audit_allowed",
+        kind: Kind::Bool,
+        default: Preset::Bool(false),
+        per_program: true,
+        help: "Write a line for each connection that is allowed, too",
+        more: "",
+    },
+    Key {
+        name: "tenant.audit_per_s",
+        kind: Kind::Int { min: 1, max: 100_000, unit: "lines per second" },
+        default: Preset::Int(100),
+        per_program: true,
+        help: "The most lines of the audit file in a second",
+        more: "More are counted, and the next line says how many were left out.",
+    },
+    Key {
+        name: "tenant.check_ms",
+        kind: Kind::Int { min: 0, max: 60_000, unit: "ms" },
+        default: Preset::Int(1_000),
+        per_program: true,
+        help: "How long the program's own check (cmshim_set_access_check) may take before its connection is refused",
+        more: "0 waits for as long as it takes.",
     },
 ];

@@ -27,6 +27,7 @@ pub struct Config {
     pub stats: Stats,
     pub pool: Pool,
     pub events: Events,
+    pub tenant: Tenant,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
@@ -147,10 +148,45 @@ pub enum Taker {
     Thread,
 }
 
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Tenant {
+    /// `None` is off.
+    #[serde(deserialize_with = "non_empty")]
+    pub policy: Option<String>,
+    pub on_error: OnError,
+    #[serde(deserialize_with = "non_empty")]
+    pub name: Option<String>,
+    /// See [`own_tenant`](crate::tenant::own_tenant).
+    #[serde(deserialize_with = "non_empty")]
+    pub cgroup: Option<String>,
+    /// `None` is the first usable one of the built-in places.
+    #[serde(deserialize_with = "non_empty")]
+    pub dir: Option<String>,
+    /// `None` is no audit. Still holds `%p`.
+    #[serde(deserialize_with = "non_empty")]
+    pub audit: Option<String>,
+    pub audit_allowed: bool,
+    pub audit_per_s: u32,
+    /// Zero waits for as long as it takes.
+    #[serde(rename = "check_ms", deserialize_with = "millis")]
+    pub check: Duration,
+}
+
+/// What holds while there is no policy.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum OnError {
+    Deny,
+    Allow,
+}
+
 impl Config {
     /// Who takes CM events from the kernel; no thread where none may be started.
     pub fn events_taker(&self) -> Taker {
-        let asked = self.events.cpus != Cpus::Any || !self.events.busy_poll.is_zero();
+        let asked = self.events.cpus != Cpus::Any
+            || !self.events.busy_poll.is_zero()
+            || self.tenant.policy.is_some();
         match self.events.mode {
             EventsMode::Off => Taker::Librdmacm,
             EventsMode::Thread if self.threads => Taker::Thread,

@@ -84,6 +84,11 @@ impl Kind {
             }
             Kind::Path => "a file name, %p in it is the process id, or \"\" for none".to_owned(),
             Kind::Directory => "the name of a directory, from / on, or \"\" for none".to_owned(),
+            Kind::File => "the name of a file, from / on, or \"\" for none".to_owned(),
+            Kind::Tenant => "the name of a tenant, at most 64 bytes, or \"\" for none".to_owned(),
+            Kind::CgroupPattern => {
+                "a pattern with {tenant} in it once, or \"\" for none".to_owned()
+            }
             Kind::Names => "a list of program names, each without a directory".to_owned(),
             Kind::Cpus => {
                 "CPU numbers and ranges such as \"5,6\" or \"0-3\", \"device\", or \"\" for any"
@@ -113,6 +118,14 @@ impl Kind {
             },
             Kind::Path => check_path(text),
             Kind::Directory => check_directory(text),
+            Kind::File => check_directory(text),
+            Kind::Tenant => check_tenant(text),
+            Kind::CgroupPattern if text.is_empty() => Ok(Value::Text(String::new())),
+            Kind::CgroupPattern => {
+                let fine = crate::tenant::check_pattern(text);
+                fine.map_err(|what| format!("{}: {what}", shown(text)))?;
+                Ok(Value::Text(text.to_owned()))
+            }
             Kind::Cpus => super::cpus::Cpus::parse(text).map(|_| Value::Text(text.to_owned())),
             _ => Err(format!("{} is a string", shown(text))),
         }
@@ -162,6 +175,16 @@ fn check_directory(text: &str) -> Result<Value, String> {
     check_path(text)
 }
 
+/// As in a policy file.
+fn check_tenant(text: &str) -> Result<Value, String> {
+    match text.len() {
+        0..=crate::tenant::NAME_BYTES if !text.contains(char::is_control) => {
+            Ok(Value::Text(text.to_owned()))
+        }
+        _ => Err(format!("{} can be no tenant's name", shown(text))),
+    }
+}
+
 /// The letter behind a percent sign, when it is not the one that is replaced.
 fn unknown_percent(text: &str) -> Option<char> {
     text.split('%')
@@ -186,7 +209,7 @@ pub(super) fn quoted(text: &str) -> String {
 }
 
 /// A foreign string in a message: quoted, so that it stays on one line, and cut when long.
-pub(super) fn shown(text: &str) -> String {
+pub(crate) fn shown(text: &str) -> String {
     const LIMIT: usize = 60;
     if text.chars().count() <= LIMIT {
         return quoted(text);
@@ -196,7 +219,7 @@ pub(super) fn shown(text: &str) -> String {
 }
 
 /// A foreign key in a message: bare where TOML allows that, else as [`shown`].
-pub(super) fn shown_key(name: &str) -> String {
+pub(crate) fn shown_key(name: &str) -> String {
     let bare = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '-';
     if !name.is_empty() && name.len() <= 60 && name.chars().all(bare) {
         name.to_owned()

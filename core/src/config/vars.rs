@@ -108,7 +108,12 @@ fn parse(kind: &Kind, text: &str) -> Result<Value, String> {
         Kind::Bool => parse_bool(text),
         Kind::Int { .. } => parse_int(kind, text),
         Kind::Choice(_) => kind.check_text(text.trim()),
-        Kind::Path | Kind::Directory | Kind::Cpus => kind.check_text(text),
+        Kind::Path
+        | Kind::Directory
+        | Kind::File
+        | Kind::Tenant
+        | Kind::CgroupPattern
+        | Kind::Cpus => kind.check_text(text),
         Kind::Names => {
             let items = text.split(',').map(str::trim).filter(|s| !s.is_empty());
             kind.check_list(items.map(str::to_owned).collect())

@@ -3,7 +3,7 @@
 use std::fmt::Write;
 
 /// Whether a character may change how a line is shown.
-fn dangerous(c: char) -> bool {
+pub(crate) fn dangerous(c: char) -> bool {
     c.is_control()
         || matches!(c,
             '\u{2028}' | '\u{2029}'            // line and paragraph separators
@@ -45,7 +45,7 @@ pub(super) fn quoted(text: &str) -> String {
 
 /// JSON leaves line separators, direction marks and DEL as they are; some readers split lines there.
 /// In an object they can only stand inside strings, where `\u` means the same.
-pub(super) fn json(object: &str) -> String {
+pub(crate) fn json(object: &str) -> String {
     let mut out = String::with_capacity(object.len());
     for c in object.chars() {
         if dangerous(c) {

@@ -10,11 +10,12 @@ mod private_data;
 mod text;
 mod time;
 
+pub(crate) use escape::{dangerous as is_dangerous, json as escape_json};
 pub use json::json;
 pub use note::{note_json, note_text};
 pub use private_data::{private_data, Shown};
 pub use text::{text, MAX_LINE};
-pub use time::rfc3339;
+pub use time::{rfc3339, rfc3339_micros};
 
 use crate::model::{Explanation, Role, Stage, Transport};
 use std::net::SocketAddr;

@@ -4,17 +4,30 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 /// "2026-02-28T23:59:59.123Z". A time before 1970 or after 9999 is clamped to that range.
 pub fn rfc3339(t: SystemTime) -> String {
+    let (seconds, ns) = clamped(t);
+    format!("{}.{:03}Z", to_seconds(seconds), ns / 1_000_000)
+}
+
+/// The same with microseconds.
+pub fn rfc3339_micros(t: SystemTime) -> String {
+    let (seconds, ns) = clamped(t);
+    format!("{}.{:06}Z", to_seconds(seconds), ns / 1_000)
+}
+
+fn clamped(t: SystemTime) -> (u64, u32) {
     const LAST: u64 = 253_402_300_799; // 9999-12-31T23:59:59Z
     let since = t.duration_since(UNIX_EPOCH).unwrap_or_default();
-    let (secs, ms) = if since.as_secs() > LAST {
-        (LAST, 999)
-    } else {
-        (since.as_secs(), since.subsec_millis())
-    };
-    let (year, month, day) = civil(secs / 86_400);
-    let s = secs % 86_400;
+    match since.as_secs() {
+        seconds if seconds > LAST => (LAST, 999_999_999),
+        seconds => (seconds, since.subsec_nanos()),
+    }
+}
+
+fn to_seconds(seconds: u64) -> String {
+    let (year, month, day) = civil(seconds / 86_400);
+    let s = seconds % 86_400;
     format!(
-        "{year:04}-{month:02}-{day:02}T{:02}:{:02}:{:02}.{ms:03}Z",
+        "{year:04}-{month:02}-{day:02}T{:02}:{:02}:{:02}",
         s / 3600,
         s / 60 % 60,
         s % 60

@@ -1,0 +1,106 @@
+//! Decisions.
+
+use super::interfaces::Scope;
+use super::net::{Address, Net};
+use super::policy::Policy;
+use super::rule::Rule;
+use super::trace::Condition;
+use std::net::IpAddr;
+
+/// What is known about a connection that somebody asks for. What is not known is `None` (0 for the scope).
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Ask {
+    pub peer: Option<IpAddr>,
+    /// Number of the interface behind which a link-local peer is.
+    pub scope: u32,
+    /// This host's address.
+    pub local: Option<IpAddr>,
+    /// Of the service: the own port of a request that came in, the destination's port when outgoing.
+    pub port: u16,
+    pub pkey: Option<u16>,
+    /// The peer's.
+    pub gid: Option<[u8; 16]>,
+}
+
+/// What the policy says, limits set aside.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Verdict {
+    /// Place in [`Policy::subjects`]; `None` if no tenant (or no egress rule) matches.
+    pub subject: Option<usize>,
+    pub allow: bool,
+    /// Of the deciding table in the file, from 1; 0 for a default.
+    pub line: usize,
+}
+
+/// What stands at a prefix: a tenant, and the interface that its peers have to be behind.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Candidate {
+    pub rule: u32,
+    pub scope: Scope,
+}
+
+impl Verdict {
+    fn by(rule: &Rule) -> Verdict {
+        Verdict {
+            subject: Some(rule.subject),
+            allow: rule.allow,
+            line: rule.line,
+        }
+    }
+
+    fn default(allow: bool) -> Verdict {
+        Verdict {
+            subject: None,
+            allow,
+            line: 0,
+        }
+    }
+}
+
+impl Policy {
+    /// Whether a request from outside may come in.
+    pub fn incoming(&self, ask: &Ask) -> Verdict {
+        let found = self.candidates(ask, |rule, _, failed| failed.is_none().then_some(rule));
+        found.map_or(Verdict::default(self.default_allow), Verdict::by)
+    }
+
+    /// Whether a process of tenant `own` may connect to somebody.
+    pub fn outgoing(&self, own: Option<&str>, ask: &Ask) -> Verdict {
+        let mut rules = self.egress_of(own).iter();
+        let found = rules.find(|rule| rule.fails(ask, &self.interfaces).is_none());
+        found.map_or(Verdict::default(self.egress_default), Verdict::by)
+    }
+
+    /// The tenants in question in their order, each with its prefix and the condition that does not hold; until
+    /// `look` gives something.
+    pub(super) fn candidates<'s, R>(
+        &'s self,
+        ask: &Ask,
+        mut look: impl FnMut(&'s Rule, Option<(&'s Net, Scope)>, Option<Condition>) -> Option<R>,
+    ) -> Option<R> {
+        if let Some(peer) = ask.peer {
+            for (net, here) in self.peers.holding(Address::of(peer)) {
+                for candidate in here {
+                    let rule = &self.tenants[candidate.rule as usize];
+                    let failed = match self.interfaces.holds(candidate.scope, ask.scope) {
+                        true => rule.fails(ask, &self.interfaces),
+                        false => Some(Condition::Scope),
+                    };
+                    let found = look(rule, Some((net, candidate.scope)), failed);
+                    if found.is_some() {
+                        return found;
+                    }
+                }
+            }
+        }
+        self.of_any_peer.iter().find_map(|&number| {
+            let rule = &self.tenants[number as usize];
+            look(rule, None, rule.fails(ask, &self.interfaces))
+        })
+    }
+
+    pub(super) fn egress_of(&self, own: Option<&str>) -> &[Rule] {
+        let rules = own.and_then(|name| self.egress.get(name));
+        rules.map_or(&[], Vec::as_slice)
+    }
+}

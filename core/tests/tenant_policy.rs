@@ -1,0 +1,221 @@
+//! Policy files that are right, and what they decide.
+
+use cmshim_core::tenant::{Ask, Mode, Policy, Verdict};
+
+const EXAMPLE: &str = r#"
+version = 1
+default = "deny"
+egress_default = "deny"
+
+[[tenant]]
+name = "olap"
+peers = ["10.1.0.0/16", "fd00:1::/64"]
+ports = [7471, "8000-8099"]
+max_connections = 64
+rate = 100.0
+dscp = 26
+
+[[tenant.egress]]
+to = ["10.9.0.0/16"]
+ports = [7471]
+max_connections = 8
+
+[[tenant.egress]]
+to = ["10.9.9.0/24"]
+action = "allow"
+
+[[tenant]]
+name = "intruder"
+peers = ["10.1.66.0/24"]
+action = "deny"
+
+[[tenant]]
+name = "backup"
+local = ["10.0.0.1"]
+pkeys = [0x8001]
+gids = ["10.2.0.0/16"]
+
+[[tenant]]
+name = "rest"
+ports = [9000]
+tos = 104
+rate = 0.5
+burst = 3
+"#;
+
+fn policy(text: &str) -> Policy {
+    match Policy::parse(text.as_bytes()) {
+        Ok(policy) => policy,
+        Err(problems) => {
+            let lines: Vec<String> = problems.iter().map(ToString::to_string).collect();
+            panic!("{}", lines.join("\n"));
+        }
+    }
+}
+
+fn ask(peer: &str, port: u16) -> Ask {
+    Ask {
+        peer: Some(peer.parse().unwrap()),
+        port,
+        ..Ask::default()
+    }
+}
+
+/// "allow olap", "deny" for a default.
+fn words(policy: &Policy, verdict: Verdict) -> String {
+    let word = if verdict.allow { "allow" } else { "deny" };
+    match verdict.subject {
+        Some(place) => {
+            let subject = &policy.subjects()[place];
+            assert_eq!(subject.line, verdict.line);
+            format!("{word} {}", subject.name)
+        }
+        None => {
+            assert_eq!(verdict.line, 0);
+            word.to_owned()
+        }
+    }
+}
+
+#[test]
+fn the_most_specific_prefix_wins_and_other_conditions_hold() {
+    let policy = policy(EXAMPLE);
+    let says = |ask: &Ask| words(&policy, policy.incoming(ask));
+    assert_eq!(says(&ask("10.1.2.3", 7471)), "allow olap");
+    assert_eq!(says(&ask("::ffff:10.1.2.3", 8050)), "allow olap");
+    assert_eq!(says(&ask("fd00:1::5", 7471)), "allow olap");
+    assert_eq!(says(&ask("10.1.66.3", 7471)), "deny intruder");
+    assert_eq!(says(&ask("10.1.2.3", 7000)), "deny");
+    assert_eq!(says(&ask("10.1.2.3", 9000)), "allow rest");
+    assert_eq!(says(&ask("192.168.0.1", 9000)), "allow rest");
+    let known = Ask {
+        local: Some("10.0.0.1".parse().unwrap()),
+        pkey: Some(0x0001),
+        gid: Some(
+            "::ffff:10.2.3.4"
+                .parse::<std::net::Ipv6Addr>()
+                .unwrap()
+                .octets(),
+        ),
+        ..ask("192.168.0.1", 9000)
+    };
+    assert_eq!(says(&known), "allow backup");
+    for unknown in [
+        Ask {
+            pkey: None,
+            ..known.clone()
+        },
+        Ask {
+            gid: None,
+            ..known.clone()
+        },
+        Ask {
+            local: None,
+            ..known.clone()
+        },
+        Ask {
+            pkey: Some(0x8002),
+            ..known.clone()
+        },
+    ] {
+        assert_eq!(says(&unknown), "allow rest", "{unknown:?}");
+    }
+    let nobody = Ask {
+        port: 9000,
+        ..Ask::default()
+    };
+    assert_eq!(says(&nobody), "allow rest");
+}
+
+#[test]
+fn what_a_policy_says_about_itself() {
+    let policy = policy(EXAMPLE);
+    assert_eq!(policy.mode(), Mode::Enforce);
+    assert!(policy.needs_gid() && policy.has_egress());
+    assert!(!policy.default_allow() && !policy.egress_default());
+    let names: Vec<(&str, bool)> = policy
+        .subjects()
+        .iter()
+        .map(|s| (s.name.as_str(), s.egress))
+        .collect();
+    assert_eq!(
+        names,
+        [
+            ("olap", false),
+            ("olap", true),
+            ("olap", true),
+            ("intruder", false),
+            ("backup", false),
+            ("rest", false)
+        ]
+    );
+    let olap = &policy.subjects()[0];
+    assert_eq!(olap.line, 6);
+    assert_eq!((olap.max_connections, olap.tos), (Some(64), Some(104)));
+    assert_eq!(olap.rate.map(|r| (r.per_s, r.burst)), Some((100.0, 100)));
+    let rest = &policy.subjects()[5];
+    assert_eq!(rest.rate.map(|r| (r.per_s, r.burst)), Some((0.5, 3)));
+    assert_ne!(policy.subjects()[1].key, policy.subjects()[2].key);
+}
+
+#[test]
+fn egress_rules_of_the_own_tenant_in_their_order() {
+    let policy = policy(EXAMPLE);
+    let says = |own, ask: &Ask| {
+        let verdict = policy.outgoing(own, ask);
+        (verdict.allow, verdict.subject)
+    };
+    assert_eq!(says(Some("olap"), &ask("10.9.1.1", 7471)), (true, Some(1)));
+    assert_eq!(says(Some("olap"), &ask("10.9.9.1", 7471)), (true, Some(1)));
+    assert_eq!(says(Some("olap"), &ask("10.9.9.1", 1)), (true, Some(2)));
+    assert_eq!(says(Some("olap"), &ask("10.9.1.1", 1)), (false, None));
+    assert_eq!(says(Some("rest"), &ask("10.9.1.1", 7471)), (false, None));
+    assert_eq!(says(None, &ask("10.9.1.1", 7471)), (false, None));
+}
+
+#[test]
+fn link_local_peers_behind_an_interface() {
+    let text = r#"
+        version = 1
+        default = "deny"
+        mode = "observe"
+        [[tenant]]
+        name = "by number"
+        peers = ["fe80::/10%3"]
+        [[tenant]]
+        name = "by name"
+        peers = ["fe80::1%lo"]
+        [[tenant]]
+        name = "any"
+        peers = ["fe80::/64"]
+        ports = [1]
+    "#;
+    let policy = policy(text);
+    assert_eq!(policy.mode(), Mode::Observe);
+    let says = |scope, port| {
+        let ask = Ask {
+            scope,
+            ..ask("fe80::1", port)
+        };
+        words(&policy, policy.incoming(&ask))
+    };
+    assert_eq!(says(3, 2), "allow by number");
+    assert_eq!(says(3, 1), "allow any");
+    assert_eq!(says(4, 2), "deny");
+    assert_eq!(says(0, 2), "deny");
+    // Number 1 is lo in every network namespace, if it has IPv6.
+    if cmshim_core::tenant::interface_index("lo") == Some(1) {
+        assert_eq!(says(1, 1), "allow by name");
+    }
+}
+
+#[test]
+fn the_fingerprint_is_that_of_the_bytes() {
+    let one = policy(EXAMPLE);
+    let other = policy(&format!("{EXAMPLE}\n"));
+    assert_ne!(one.fingerprint(), other.fingerprint());
+    assert_eq!(
+        one.fingerprint(),
+        Policy::fingerprint_of(EXAMPLE.as_bytes())
+    );
+}
