@@ -1,11 +1,12 @@
-//! The keeper: the one thread of our own. It tells of waits that take too long, sums up floods and fills
-//! the pool.
+//! The keeper: the one thread of our own. It tells of waits that take too long, sums up floods, fills
+//! the pool and looks whether the tenant policy has changed.
 
 use crate::boundary::guard;
 use crate::boundary::shim::Shim;
 use crate::pool::fill;
 use crate::reasons::{emit, waits};
 use crate::sys;
+use crate::tenant;
 use std::sync::atomic::Ordering;
 use std::time::Instant;
 
@@ -51,7 +52,13 @@ fn keep(shim: &'static Shim) {
             if let Some(when) = fill::work(shim) {
                 state.watch.pool_at(when);
             }
+            if let Some(when) = tenant::look(shim) {
+                state.watch.tenants_at(when);
+            }
         });
+        if let Some(when) = tenant::check::overdue(shim) {
+            state.watch.tenants_at(when);
+        }
         if told.is_none() {
             shim.broke();
             return;

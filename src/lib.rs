@@ -1,7 +1,7 @@
 //! libcmshim: the shared object that stands between a program and librdmacm/libibverbs.
 //!
 //! The way of a call: `entry` (exported C symbols) -> `boundary` (init, re-entry, panics, errno) ->
-//! `tap` (takes events in batches), `pool` (what lies ready), `reasons` (decides what to tell), `stats` (counts and
+//! `tenant` (who may connect), `tap` (takes events in batches), `pool` (what lies ready), `reasons` (decides what to tell), `stats` (counts and
 //! times what happens) and `real` (the only place that calls the real libraries).
 
 // In a test build the entries are not exported, so that the test program does not interpose itself.
@@ -20,3 +20,4 @@ mod stats;
 mod symbols;
 mod sys;
 mod tap;
+mod tenant;

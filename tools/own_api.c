@@ -41,6 +41,7 @@ int main(int argc, char **argv)
 	must(cmshim_explain(12345, 0, 0, text, sizeof(text)) > 10, "an unknown event is explained as such");
 
 	errno = 0;
+	must((cmshim_set_access_check(NULL, NULL) == 0) == wanted, "cmshim_set_access_check takes NULL where the shim is in effect");
 	must(cmshim_pool_warm(NULL, NULL, 1) == -1 && errno == EINVAL, "cmshim_pool_warm refuses NULL");
 	must(cmshim_get_cm_events(NULL, &event, 1, 0) == -1 && errno == EINVAL, "no channel is EINVAL");
 	errno = 0;

@@ -200,12 +200,12 @@ impl World {
             uid,
         };
         let ahead = old.queue.void(&mut old.behind, gone, |_| None);
-        let backlog = old.behind.listens_no_more(uid);
+        let listener = old.behind.listens_no_more(uid);
         let new = &mut self.channels[to];
         new.queue.put(&mut new.behind, ahead);
         new.kernel.extend(moved);
-        if let Some(backlog) = backlog {
-            new.behind.listens(uid, backlog);
+        if let Some(listener) = listener {
+            new.behind.moves_in(listener);
         }
     }
 }

@@ -12,10 +12,14 @@ pub mod cmd {
     pub const DESTROY_ID: u32 = 1;
     pub const LISTEN: u32 = 7;
     pub const ACCEPT: u32 = 8;
+    pub const REJECT: u32 = 9;
+    pub const DISCONNECT: u32 = 10;
+    pub const INIT_QP_ATTR: u32 = 11;
     pub const GET_EVENT: u32 = 12;
     pub const JOIN_IP_MCAST: u32 = 16;
     pub const LEAVE_MCAST: u32 = 17;
     pub const MIGRATE_ID: u32 = 18;
+    pub const QUERY: u32 = 19;
     pub const JOIN_MCAST: u32 = 22;
     /// Far above the last one of Linux 6.12: what is above is no command.
     pub const LIMIT: u32 = 64;
@@ -37,6 +41,49 @@ pub const LISTEN_BACKLOG: usize = 12;
 /// `struct rdma_ucm_accept`.
 pub const ACCEPT_UID: usize = 8;
 pub const ACCEPT_ID: usize = 288;
+
+/// `struct rdma_ucm_reject`.
+pub const REJECT_ID: usize = 8;
+pub const REJECT_LENGTH: usize = 12;
+pub const REJECT_DATA: usize = 16;
+pub const REJECT_SIZE: usize = 272;
+
+/// `struct rdma_ucm_disconnect`.
+pub const DISCONNECT_ID: usize = 8;
+
+/// `struct rdma_ucm_init_qp_attr`, and of its answer, `struct ib_uverbs_qp_attr`, the mask and the traffic class
+/// of the primary path.
+pub const INIT_QP_ATTR_RESPONSE: usize = 8;
+pub const INIT_QP_ATTR_ID: usize = 16;
+pub const QP_ATTR_MASK: usize = 0;
+pub const QP_ATTR_TRAFFIC_CLASS: usize = 62;
+/// `IB_QP_AV` of `enum ib_qp_attr_mask`.
+pub const QP_ATTR_AV: u32 = 1 << 7;
+
+/// `struct rdma_ucm_query`, and `struct rdma_ucm_query_addr_resp`, which is the answer to both options.
+pub const QUERY_RESPONSE: usize = 8;
+pub const QUERY_ID: usize = 16;
+pub const QUERY_OPTION: usize = 20;
+pub const QUERY_SIZE: usize = 24;
+pub const QUERY_ADDR: u32 = 0;
+pub const QUERY_GID: u32 = 2;
+
+#[repr(C)]
+pub struct QueryAddrResp {
+    pub node_guid: u64,
+    pub port_num: u8,
+    _reserved: u8,
+    /// Big endian.
+    pub pkey: u16,
+    pub src_size: u16,
+    pub dst_size: u16,
+    pub src: libc::sockaddr_storage,
+    pub dst: libc::sockaddr_storage,
+    _device: [u32; 2],
+}
+
+/// Where the GID stands in a `struct sockaddr_ib` (`<rdma/ib_addr.h>` of the kernel, `sib_addr`).
+pub const SOCKADDR_IB_GID: usize = 8;
 
 /// `struct rdma_ucm_join_ip_mcast`.
 pub const JOIN_IP_MCAST_RESPONSE: usize = 8;

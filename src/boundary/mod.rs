@@ -7,6 +7,7 @@ pub mod thread;
 use crate::abi::cm::RdmaCmId;
 use crate::stats::{self, Began, Bypass, Entry};
 use crate::sys::memory;
+use crate::tenant;
 use guard::{errno, set_errno};
 use shim::Shim;
 use std::sync::Mutex;
@@ -132,6 +133,30 @@ impl Call {
             Some(shim) => guarded(shim, || work(shim)).unwrap_or(otherwise),
             None => otherwise,
         }
+    }
+
+    /// Does the tenant policy keep this call from being made? The errno, if so.
+    pub fn checked(&self, work: impl FnOnce(&'static Shim) -> Option<i32>) -> Option<i32> {
+        match tenant::on() {
+            true => self.decide(None, work),
+            false => None,
+        }
+    }
+
+    /// Steps out of a call that is not made: it fails with this errno.
+    pub fn refused(self, errno: i32) -> i32 {
+        set_errno(errno);
+        self.after(-1, |_, ended| {
+            if !ended.outermost {
+                thread::note_inner(thread::Inner {
+                    call: ended.name,
+                    errno,
+                    states: None,
+                });
+            }
+        });
+        set_errno(errno);
+        -1
     }
 
     /// The errno with which the real call failed, if it did; costs nothing while the shim is off.

@@ -6,6 +6,7 @@ use crate::boundary::Ended;
 use crate::reasons::calls;
 use crate::reasons::subject::Subject;
 use crate::tap;
+use crate::tenant;
 use libc::{c_char, c_int, c_void, size_t};
 use std::ffi::CStr;
 use std::ptr::null_mut;
@@ -15,6 +16,7 @@ entry! {
     after |shim, ended, rc| {
         // SAFETY: success gave a channel.
         if let Some(channel) = unsafe { rc.as_ref() } {
+            tenant::begin(shim);
             tap::channel_made(shim, channel.fd, !ended.outermost);
         }
         calls::ended(shim, ended, Subject::default, |_| {});

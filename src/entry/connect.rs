@@ -3,28 +3,56 @@
 use super::entry;
 use crate::abi::cm::{RdmaAddrInfo, RdmaCmId, RdmaConnParam};
 use crate::abi::verbs::{IbvPd, IbvQpInitAttr};
+use crate::boundary;
+use crate::real;
 use crate::reasons::state::IdPtr;
 use crate::reasons::subject::Subject;
 use crate::reasons::{calls, facts, refusals, waits};
+use crate::stats::Entry;
+use crate::tenant;
 use cmshim_core::model::{Role, Stage};
 use libc::{c_int, c_void};
 
-entry! {
-    fn rdma_connect(id: *mut RdmaCmId, param: *mut RdmaConnParam) -> c_int, missing -1;
-    @before |shim| {
-        shim.state().begin(IdPtr(id as usize), Stage::Connect, Role::Client);
+/// # Safety
+/// As the function of this name in the real library.
+#[cfg_attr(not(test), no_mangle)]
+pub unsafe extern "C-unwind" fn rdma_connect(
+    id: *mut RdmaCmId,
+    param: *mut RdmaConnParam,
+) -> c_int {
+    let Some(real) = real::rdma_connect() else {
+        return boundary::missing("rdma_connect", -1);
+    };
+    // SAFETY: the program's id.
+    let call = unsafe { boundary::enter_on(Entry::rdma_connect, id) };
+    // SAFETY: the program's id.
+    if let Some(errno) = call.checked(|shim| unsafe { tenant::egress::connect(shim, id) }) {
+        return call.refused(errno);
+    }
+    call.before(|shim| {
+        shim.state()
+            .begin(IdPtr(id as usize), Stage::Connect, Role::Client);
         // SAFETY: the program's id.
         unsafe { waits::connect_begins(shim, id) };
-    };
-    failed |shim, ended, _rc| {
-        if !ended.failed.is_some_and(|errno| calls::in_progress(ended.name, errno)) {
+    });
+    // SAFETY: the program's own arguments, unchanged.
+    let rc = unsafe { real(id, param) };
+    call.failed(rc, |shim, ended| {
+        if !ended
+            .failed
+            .is_some_and(|errno| calls::in_progress(ended.name, errno))
+        {
             waits::connect_ends(shim, IdPtr(id as usize));
+            tenant::api::ended(id);
         }
         // SAFETY: the program's id and parameters.
         unsafe {
-            calls::ended_on_id(shim, ended, id, |f, _, _| facts::private_data(f, param, facts::REQ_PRIVATE));
+            calls::ended_on_id(shim, ended, id, |f, _, _| {
+                facts::private_data(f, param, facts::REQ_PRIVATE)
+            });
         }
-    };
+    });
+    rc
 }
 
 entry! {
@@ -47,13 +75,19 @@ entry! {
 entry! {
     fn rdma_reject(id: *mut RdmaCmId, private_data: *const c_void, length: u8) -> c_int, missing -1;
     // SAFETY: the program's id and private data.
-    after |shim, ended, _rc| unsafe { refusals::ended(shim, ended, id, private_data, length) };
+    after |shim, ended, _rc| unsafe {
+        tenant::api::ended(id);
+        refusals::ended(shim, ended, id, private_data, length);
+    };
 }
 
 entry! {
     fn rdma_reject_ece(id: *mut RdmaCmId, private_data: *const c_void, length: u8) -> c_int, missing -1;
     // SAFETY: the program's id and private data.
-    after |shim, ended, _rc| unsafe { refusals::ended(shim, ended, id, private_data, length) };
+    after |shim, ended, _rc| unsafe {
+        tenant::api::ended(id);
+        refusals::ended(shim, ended, id, private_data, length);
+    };
 }
 
 entry! {
@@ -64,7 +98,10 @@ entry! {
 
 entry! {
     fn rdma_disconnect(id: *mut RdmaCmId) -> c_int, missing -1;
-    @before |shim| shim.state().with(IdPtr(id as usize), |record| record.we_disconnected = true);
+    @before |shim| {
+        tenant::api::ended(id);
+        shim.state().with(IdPtr(id as usize), |record| record.we_disconnected = true);
+    };
     // SAFETY: the program's id.
     failed |shim, ended, _rc| unsafe { calls::ended_on_id(shim, ended, id, |_, _, _| {}) };
 }

@@ -7,6 +7,7 @@ use crate::pool;
 use crate::real;
 use crate::reasons::events;
 use crate::stats::{self, Entry};
+use crate::tenant;
 use libc::c_int;
 
 /// A non-blocking program may call this in a loop: an empty channel costs nothing more.
@@ -22,8 +23,19 @@ pub unsafe extern "C-unwind" fn rdma_get_cm_event(
         return boundary::missing("rdma_get_cm_event", -1);
     };
     let call = boundary::enter(Entry::rdma_get_cm_event);
-    // SAFETY: the program's own arguments, unchanged.
-    let rc = unsafe { real(channel, event) };
+    let rc = loop {
+        if tenant::on() {
+            tenant::check::clean_up();
+            tenant::kernel::nothing_served();
+        }
+        // SAFETY: the program's own arguments, unchanged.
+        let rc = unsafe { real(channel, event) };
+        // SAFETY: success filled `event` with a pointer to a whole event, which nobody else has seen.
+        let refused = rc == 0 && tenant::on() && unsafe { tenant::api::refused(&call, *event) };
+        if !refused {
+            break rc;
+        }
+    };
     if rc != 0 && matches!(guard::errno(), libc::EAGAIN | libc::EINTR) {
         call.done();
         return rc;

@@ -9,6 +9,7 @@ use crate::reasons::state::{IdPtr, IdRecord};
 use crate::reasons::subject::{given_address, Subject};
 use crate::reasons::{calls, storm};
 use crate::stats::{self, Entry};
+use crate::tenant;
 use cmshim_core::model::{Role, Stage};
 use libc::{c_int, c_void, sockaddr};
 
@@ -34,21 +35,50 @@ entry! {
     };
 }
 
-entry! {
-    fn rdma_resolve_addr(id: *mut RdmaCmId, src: *mut sockaddr, dst: *mut sockaddr, timeout_ms: c_int) -> c_int, missing -1;
-    @before |shim| shim.state().begin(IdPtr(id as usize), Stage::Address, Role::Client);
+/// # Safety
+/// As the function of this name in the real library.
+#[cfg_attr(not(test), no_mangle)]
+pub unsafe extern "C-unwind" fn rdma_resolve_addr(
+    id: *mut RdmaCmId,
+    src: *mut sockaddr,
+    dst: *mut sockaddr,
+    timeout_ms: c_int,
+) -> c_int {
+    let Some(real) = real::rdma_resolve_addr() else {
+        return boundary::missing("rdma_resolve_addr", -1);
+    };
+    // SAFETY: the program's id.
+    let call = unsafe { boundary::enter_on(Entry::rdma_resolve_addr, id) };
     // SAFETY: the program's id and addresses.
-    failed |shim, ended, _rc| unsafe {
+    let refused = call.checked(|shim| unsafe { tenant::egress::resolve(shim, id, src, dst) });
+    if let Some(errno) = refused {
+        return call.refused(errno);
+    }
+    call.before(|shim| {
+        shim.state()
+            .begin(IdPtr(id as usize), Stage::Address, Role::Client)
+    });
+    // SAFETY: the program's own arguments, unchanged.
+    let rc = unsafe { real(id, src, dst, timeout_ms) };
+    // SAFETY: the program's id and addresses.
+    call.failed(rc, |shim, ended| unsafe {
         calls::ended_on_id(shim, ended, id, |_, _, subject| {
             subject.src = given_address(src).or(subject.src);
             subject.dst = given_address(dst).or(subject.dst);
         });
-    };
+    });
+    rc
 }
 
 entry! {
     fn rdma_resolve_route(id: *mut RdmaCmId, timeout_ms: c_int) -> c_int, missing -1;
-    @before |shim| shim.state().begin(IdPtr(id as usize), Stage::Route, Role::Client);
+    @before |shim| {
+        if tenant::on() {
+            // SAFETY: the program's id.
+            unsafe { tenant::egress::class(shim, id) };
+        }
+        shim.state().begin(IdPtr(id as usize), Stage::Route, Role::Client);
+    };
     // SAFETY: the program's id.
     failed |shim, ended, _rc| unsafe { calls::ended_on_id(shim, ended, id, |_, _, _| {}) };
 }

@@ -7,6 +7,7 @@ use crate::pool;
 use crate::real;
 use crate::reasons::{asynchronous, calls, events, waits};
 use crate::stats::Entry;
+use crate::tenant;
 use libc::{c_int, sockaddr};
 
 /// # Safety
@@ -21,6 +22,7 @@ pub unsafe extern "C-unwind" fn rdma_destroy_id(id: *mut RdmaCmId) -> c_int {
     let (key, record) = call.decide((None, None), |shim| {
         // SAFETY: the program's id, alive until the real call.
         let key = unsafe { waits::call_begins(shim, "rdma_destroy_id", id, waits::of_id) };
+        tenant::api::ended(id);
         (key, events::forget(shim, id))
     });
     // SAFETY: the program's own argument.

@@ -5,6 +5,7 @@ use crate::boundary::thread::Psns;
 use crate::lock::lock;
 use crate::pool::Pool;
 use crate::tap;
+use crate::tenant::Tenants;
 use cmshim_core::flood::Flood;
 use cmshim_core::model::{Role, Stage};
 use std::collections::HashMap;
@@ -24,6 +25,7 @@ pub struct State {
     pub tokens: AtomicU64,
     pub pool: Pool,
     pub tap: tap::Shared,
+    pub tenants: Tenants,
     /// Of the process that this state is of.
     pub pid: u32,
 }
@@ -110,6 +112,7 @@ impl State {
             tokens: AtomicU64::new(0),
             pool: Pool::default(),
             tap: tap::Shared::default(),
+            tenants: Tenants::default(),
             pid: std::process::id(),
         }
     }

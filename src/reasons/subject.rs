@@ -192,7 +192,7 @@ fn named(address: Option<SocketAddr>) -> Option<SocketAddr> {
 }
 
 /// The address in a C structure; other families than IPv4 and IPv6 are none.
-fn socket_address(storage: &sockaddr_storage) -> Option<SocketAddr> {
+pub fn socket_address(storage: &sockaddr_storage) -> Option<SocketAddr> {
     let at = std::ptr::from_ref(storage);
     match i32::from(storage.ss_family) {
         libc::AF_INET => {

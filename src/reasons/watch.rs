@@ -49,6 +49,8 @@ struct Inner {
     summary: Option<Instant>,
     /// When the pool is to be looked after.
     pool: Option<Instant>,
+    /// When the tenant policy, or an access check of the program, is.
+    tenants: Option<Instant>,
 }
 
 impl Watch {
@@ -80,6 +82,11 @@ impl Watch {
         self.at(when, |inner| &mut inner.pool);
     }
 
+    /// The keeper is to look after the tenant checks at that time.
+    pub fn tenants_at(&self, when: Instant) {
+        self.at(when, |inner| &mut inner.tenants);
+    }
+
     fn at(&self, when: Instant, which: impl FnOnce(&mut Inner) -> &mut Option<Instant>) {
         let mut inner = lock(&self.inner);
         let planned = which(&mut inner);
@@ -99,6 +106,9 @@ impl Watch {
         }
         if inner.pool.is_some_and(|p| p <= now) {
             inner.pool = None;
+        }
+        if inner.tenants.is_some_and(|t| t <= now) {
+            inner.tenants = None;
         }
         let due: Vec<Key> = inner
             .waiting
@@ -142,7 +152,11 @@ impl Inner {
     /// When the next one is due.
     fn next(&self) -> Option<Instant> {
         let deadlines = self.waiting.values().map(|w| w.deadline);
-        deadlines.chain(self.summary).chain(self.pool).min()
+        deadlines
+            .chain(self.summary)
+            .chain(self.pool)
+            .chain(self.tenants)
+            .min()
     }
 }
 

@@ -12,7 +12,7 @@ mod events;
 mod file;
 mod own;
 mod peer;
-mod place;
+pub mod place;
 pub mod probes;
 mod reasons;
 mod recorder;
@@ -24,9 +24,9 @@ pub use cmshim_core::stats::{Bypass, Counter, Entry, Phase};
 pub use events::{acked, handed_over};
 pub use reasons::Kind as Reason;
 pub use recorder::Mark;
-pub use start::begin;
+pub use start::{begin, told};
 
-pub use clock::now_ns;
+pub use clock::{now_ns, realtime_ns};
 pub use count::*;
 
 #[cfg(test)]

@@ -65,7 +65,7 @@ fn made(shim: &Shim) -> Result<file::Made, String> {
     Err(why)
 }
 
-fn told(path: &Path, number: i32) -> String {
+pub fn told(path: &Path, number: i32) -> String {
     let why = match number {
         libc::EMEDIUMTYPE => "it is not in a tmpfs".to_owned(),
         libc::EPERM => "others could change it (it has to be this user's or root's, and sticky if others may write)".to_owned(),

@@ -136,6 +136,7 @@ const OWN: &[&str] = &[
     "cmshim_get_async_events",
     "cmshim_get_cm_events",
     "cmshim_pool_warm",
+    "cmshim_set_access_check",
     "cmshim_version",
 ];
 

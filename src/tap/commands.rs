@@ -5,6 +5,7 @@ use super::handles::{GROUPS, IDS, LISTENERS, OWNERS};
 use super::{next, serve, undo};
 use crate::abi::ucm::*;
 use crate::boundary::guard;
+use crate::tenant;
 use libc::{c_int, c_void, size_t, ssize_t};
 use std::sync::atomic::Ordering;
 
@@ -124,6 +125,9 @@ pub unsafe fn write(tap: &'static Tap, fd: c_int, buffer: *const c_void, size: s
                 IDS.set(command.u32(ACCEPT_ID), command.u64(ACCEPT_UID));
                 command.forward(tap)
             }
+            cmd::REJECT if command.has(REJECT_ID + 4) => ends(tap, &command, REJECT_ID),
+            cmd::DISCONNECT if command.has(DISCONNECT_ID + 4) => ends(tap, &command, DISCONNECT_ID),
+            cmd::INIT_QP_ATTR if command.has(INIT_QP_ATTR_ID + 4) => attributes(tap, &command),
             cmd::LISTEN if command.has(LISTEN_BACKLOG + 4) => listens(tap, &command),
             cmd::JOIN_IP_MCAST if command.has(JOIN_IP_MCAST_ID + 4) => joined(
                 tap,
@@ -162,6 +166,42 @@ unsafe fn created(tap: &Tap, command: &Command) -> ssize_t {
         if command.went_well(written) {
             if let Some(handle) = answered(command, CREATE_ID_RESPONSE) {
                 IDS.set(handle, command.u64(CREATE_ID_UID));
+            }
+        }
+        written
+    }
+}
+
+/// A command that ends a connection.
+///
+/// # Safety
+/// A whole command, whose id stands there.
+unsafe fn ends(tap: &Tap, command: &Command, id: usize) -> ssize_t {
+    // SAFETY: as promised by the caller.
+    unsafe {
+        let written = command.forward(tap);
+        if command.went_well(written) {
+            tenant::kernel::ended(command.u32(id));
+        }
+        written
+    }
+}
+
+/// The attributes of a queue pair carry the traffic class that the policy gives its tenant.
+///
+/// # Safety
+/// A whole INIT_QP_ATTR.
+unsafe fn attributes(tap: &Tap, command: &Command) -> ssize_t {
+    // SAFETY: as promised by the caller; the kernel has just written the answer.
+    unsafe {
+        let written = command.forward(tap);
+        if command.went_well(written) && command.out > QP_ATTR_TRAFFIC_CLASS {
+            if let Some(class) = tenant::kernel::class(command.u32(INIT_QP_ATTR_ID)) {
+                let answer = command.u64(INIT_QP_ATTR_RESPONSE) as *mut u8;
+                let mask = answer.add(QP_ATTR_MASK).cast::<u32>().read_unaligned();
+                if mask & QP_ATTR_AV != 0 {
+                    answer.add(QP_ATTR_TRAFFIC_CLASS).write(class);
+                }
             }
         }
         written

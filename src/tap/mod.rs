@@ -25,6 +25,8 @@ mod undo;
 mod waiting;
 mod way;
 
+pub use channel::Tap;
 pub use commands::write;
 pub use lifetime::{channel_ends, channel_made, fork_child, more, Shared};
 pub use table::find;
+pub use undo::{destroy_in_kernel, own_command as command};

@@ -7,6 +7,7 @@ use super::{swap, waiting};
 use crate::abi::ucm::GET_EVENT_RESPONSE;
 use crate::boundary::{guard, shim};
 use crate::stats::{self, Bypass, Phase};
+use crate::tenant;
 use cmshim_core::ahead::{Event, BYTES};
 use libc::ssize_t;
 use std::sync::atomic::Ordering;
@@ -26,7 +27,7 @@ pub unsafe fn get_event(tap: &'static Tap, command: &Command) -> ssize_t {
     if !reads_ahead(tap) {
         stats::bypassed(Bypass::TapBlocking);
         // SAFETY: as promised by the caller.
-        return unsafe { command.forward(tap) };
+        return unsafe { from_kernel(tap, command) };
     }
     // write is a cancellation point.
     // SAFETY: no lock is held, and nothing here has a destructor.
@@ -57,7 +58,7 @@ pub unsafe fn get_event(tap: &'static Tap, command: &Command) -> ssize_t {
             // Blocks in the kernel as without us.
             stats::bypassed(Bypass::TapBlocking);
             // SAFETY: as promised by the caller.
-            return unsafe { command.forward(tap) };
+            return unsafe { from_kernel(tap, command) };
         }
         match guard::run(|| tap.fetch(batch())) {
             // SAFETY: as promised by the caller.
@@ -68,8 +69,28 @@ pub unsafe fn get_event(tap: &'static Tap, command: &Command) -> ssize_t {
                 return -1;
             }
             // SAFETY: as promised by the caller.
-            None => return unsafe { command.forward(tap) },
+            None => return unsafe { from_kernel(tap, command) },
         }
+    }
+}
+
+/// The kernel answers librdmacm itself.
+///
+/// # Safety
+/// A whole GET_EVENT of the program.
+unsafe fn from_kernel(tap: &Tap, command: &Command) -> ssize_t {
+    // SAFETY: as promised by the caller; the kernel has just written the answer.
+    unsafe {
+        let written = command.forward(tap);
+        if tenant::on() && command.went_well(written) {
+            let answer = command.u64(GET_EVENT_RESPONSE) as *const u32;
+            let (handle, kind) = (
+                answer.add(2).read_unaligned(),
+                answer.add(3).read_unaligned(),
+            );
+            tenant::kernel::served(handle, kind as i32, false);
+        }
+        written
     }
 }
 
@@ -90,6 +111,9 @@ fn batch() -> usize {
 unsafe fn deliver(event: &Event, command: &Command) -> ssize_t {
     let waited = stats::now_ns().saturating_sub(event.taken_at_ns());
     stats::time_ns(Phase::EventWait, waited);
+    if tenant::on() {
+        tenant::kernel::served(event.handle(), event.kind(), event.decided());
+    }
     let size = command.out.min(BYTES);
     // SAFETY: as promised by the caller; the kernel would write there too.
     unsafe {

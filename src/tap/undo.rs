@@ -7,6 +7,7 @@ use super::handles::{GROUPS, IDS, LISTENERS, NEVER_SEEN, OWNERS};
 use super::{lifetime, next, swap, table};
 use crate::abi::ucm::*;
 use crate::boundary::guard;
+use crate::tenant;
 use cmshim_core::ahead::{Event, Gone};
 use libc::ssize_t;
 use std::sync::MutexGuard;
@@ -26,8 +27,10 @@ pub unsafe fn destroy_id(tap: &'static Tap, command: &Command) -> ssize_t {
         let uid = IDS.take(handle);
         let listened = LISTENERS.take(handle) != 0;
         let never_seen = NEVER_SEEN.take(handle) as u32;
+        let seat = tenant::kernel::take(handle);
         let written = command.forward(tap);
         if !command.went_well(written) {
+            tenant::kernel::put_back(handle, seat);
             if uid != 0 {
                 IDS.set(handle, uid);
                 LISTENERS.set(handle, listened.into());
@@ -35,6 +38,7 @@ pub unsafe fn destroy_id(tap: &'static Tap, command: &Command) -> ssize_t {
             }
             return written;
         }
+        tenant::kernel::leave(seat);
         if listened || reads_ahead(tap) {
             let void = guard::run(|| void(tap, Gone::Id { handle, uid }, listened.then_some(uid)));
             correct(command, DESTROY_ID_RESPONSE, void.unwrap_or_default());
@@ -73,9 +77,8 @@ pub unsafe fn leave_group(tap: &'static Tap, command: &Command) -> ssize_t {
 /// have new ids in the kernel, which it would have destroyed with the listener: they are destroyed here.
 fn void(tap: &'static Tap, gone: Gone, listener: Option<u64>) -> u32 {
     let mut locked = tap.lock();
-    if let Some(uid) = listener {
-        locked.behind.listens_no_more(uid);
-    }
+    // Under the lock: whoever took a request from the kernel and refused it has counted it.
+    let refused = listener.and_then(|uid| locked.behind.listens_no_more(uid));
     let events = tap.queue.void(&mut locked.behind, gone, owner);
     if !events.is_empty() && tap.queue.is_empty() {
         if let Some(link) = locked.link.take() {
@@ -85,12 +88,14 @@ fn void(tap: &'static Tap, gone: Gone, listener: Option<u64>) -> u32 {
     super::aggregator::resume(tap, &mut locked);
     drop(locked);
     for request in events.iter().filter(|e| e.is_connect_request()) {
+        tenant::kernel::ended(request.handle());
         destroy_in_kernel(tap, request.handle());
     }
-    events.len() as u32
+    events.len() as u32 + refused.map_or(0, |listener| listener.never_seen)
 }
 
-fn destroy_in_kernel(tap: &Tap, handle: u32) {
+/// Destroys an id that the program never saw.
+pub fn destroy_in_kernel(tap: &Tap, handle: u32) {
     IDS.take(handle);
     let mut reported = 0u32;
     let mut command = [0u8; DESTROY_ID_SIZE];
@@ -103,7 +108,17 @@ fn destroy_in_kernel(tap: &Tap, handle: u32) {
     command[DESTROY_ID_ID..DESTROY_ID_ID + 4].copy_from_slice(&handle.to_ne_bytes());
     // SAFETY: a whole command, whose answer of four bytes lives across the call. A failure means that the
     // id is gone already.
-    unsafe { next::write(tap.kernel().0, command.as_ptr().cast(), command.len()) };
+    unsafe { own_command(tap, &command) };
+}
+
+/// A command of our own; true if it went well.
+///
+/// # Safety
+/// A whole command, whose answer has room where it says.
+pub unsafe fn own_command(tap: &Tap, command: &[u8]) -> bool {
+    // SAFETY: as promised by the caller.
+    let written = unsafe { next::write(tap.kernel().0, command.as_ptr().cast(), command.len()) };
+    written == command.len() as ssize_t
 }
 
 /// Takes the events that the program never saw off `events_reported`. Done before librdmacm looks at it.
@@ -143,7 +158,10 @@ pub unsafe fn migrate(new: &'static Tap, command: &Command) -> ssize_t {
         if aside || std::ptr::eq(old, new) {
             let written = changed.forward(new);
             if command.went_well(written) {
-                correct(command, MIGRATE_ID_RESPONSE, never_seen);
+                let refused = || new.lock().behind.listener(uid).map_or(0, |l| l.never_seen);
+                let refused = if listens { guard::run(refused) } else { None };
+                let count = never_seen + refused.unwrap_or_default();
+                correct(command, MIGRATE_ID_RESPONSE, count);
             }
             return written;
         }
@@ -179,9 +197,11 @@ fn move_events(
         return (written, errno, 0);
     }
     let events: Vec<Event> = old.queue.void(&mut from.behind, id, owner);
+    let mut refused = 0;
     if let Gone::Id { uid, .. } = id {
-        if let Some(backlog) = from.behind.listens_no_more(uid) {
-            to.behind.listens(uid, backlog);
+        if let Some(listener) = from.behind.listens_no_more(uid) {
+            to.behind.moves_in(listener);
+            refused = listener.never_seen;
         }
     }
     let count = events.len() as u32;
@@ -199,7 +219,7 @@ fn move_events(
     super::waiting::wake(new);
     // The kernel moves events without waking anybody who waits for the new channel (`ucma_move_events`).
     swap::look_again(new);
-    (written, errno, count)
+    (written, errno, count + refused)
 }
 
 fn lock_both(

@@ -14,6 +14,9 @@ pub struct Event {
     pub words: [u64; WORDS],
 }
 
+/// In the last word, beside a time that does not reach so far.
+const DECIDED: u64 = 1 << 63;
+
 impl Event {
     pub const EMPTY: Event = Event { words: [0; WORDS] };
 
@@ -40,7 +43,17 @@ impl Event {
 
     /// When it was taken from the kernel.
     pub fn taken_at_ns(&self) -> u64 {
-        self.words[WORDS - 1]
+        self.words[WORDS - 1] & !DECIDED
+    }
+
+    /// Notes that the tenant check has let this connect request through.
+    pub fn decide(&mut self) {
+        self.words[WORDS - 1] |= DECIDED;
+    }
+
+    /// Has it?
+    pub fn decided(&self) -> bool {
+        self.words[WORDS - 1] & DECIDED != 0
     }
 
     pub fn is_connect_request(&self) -> bool {

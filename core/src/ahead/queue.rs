@@ -11,21 +11,47 @@ use std::sync::OnceLock;
 #[derive(Default)]
 pub struct Behind {
     waiting: VecDeque<Event>,
-    /// uid and backlog of each listener.
-    listeners: Vec<(u64, u32)>,
+    listeners: Vec<Listener>,
+}
+
+/// An id that listens on the channel.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Listener {
+    pub uid: u64,
+    /// What the kernel keeps for it.
+    pub backlog: u32,
+    /// Requests that were refused beneath the program: the kernel counts them as events of the listener.
+    pub never_seen: u32,
 }
 
 impl Behind {
     /// A listener and the backlog that the kernel keeps for it.
     pub fn listens(&mut self, uid: u64, backlog: u32) {
-        self.listeners.retain(|(known, _)| *known != uid);
-        self.listeners.push((uid, backlog));
+        match self.listener(uid) {
+            Some(known) => known.backlog = backlog,
+            None => self.listeners.push(Listener {
+                uid,
+                backlog,
+                never_seen: 0,
+            }),
+        }
     }
 
-    /// The listener is gone, or has moved; its backlog.
-    pub fn listens_no_more(&mut self, uid: u64) -> Option<u32> {
-        let at = self.listeners.iter().position(|(known, _)| *known == uid)?;
-        Some(self.listeners.swap_remove(at).1)
+    /// A listener, if it is known.
+    pub fn listener(&mut self, uid: u64) -> Option<&mut Listener> {
+        self.listeners.iter_mut().find(|known| known.uid == uid)
+    }
+
+    /// A listener has come from another channel.
+    pub fn moves_in(&mut self, listener: Listener) {
+        self.listeners.retain(|known| known.uid != listener.uid);
+        self.listeners.push(listener);
+    }
+
+    /// The listener is gone, or has moved.
+    pub fn listens_no_more(&mut self, uid: u64) -> Option<Listener> {
+        let at = self.listeners.iter().position(|known| known.uid == uid)?;
+        Some(self.listeners.swap_remove(at))
     }
 }
 
@@ -142,7 +168,7 @@ impl Queue {
     }
 
     fn bounded(&self, behind: &Behind, batch: usize, requests: usize) -> Room {
-        match behind.listeners.iter().map(|(_, backlog)| *backlog).min() {
+        match behind.listeners.iter().map(|l| l.backlog).min() {
             Some(backlog) => batch.min((backlog as usize).saturating_sub(requests)),
             None => batch,
         }
@@ -211,7 +237,8 @@ mod tests {
         assert_eq!(queue.room(&behind, 16), 1);
         queue.put(&mut behind, [request(3), request(4)]);
         assert_eq!(queue.room(&behind, 16), 0);
-        assert_eq!(behind.listens_no_more(50), Some(4));
+        let gone = behind.listens_no_more(50);
+        assert_eq!(gone.map(|l| (l.backlog, l.never_seen)), Some((4, 0)));
         assert_eq!(queue.room(&behind, 16), 16);
     }
 

@@ -76,6 +76,7 @@ table! {
         TenantsAllowed "tenants_allowed" Count "requests" "Connect requests that the tenant check let through";
         TenantsRefused "tenants_refused" Count "requests" "Connect requests that the tenant check refused";
         TimesLost "times_lost" Count "times" "Starts of phases that were forgotten because too many waited at once";
+        TenantsObserved "tenants_observed" Count "requests" "Connect requests that the tenant check would have refused, did the policy not only observe";
     }
 }
 

@@ -1,0 +1,62 @@
+//! Our own API for access checks, as in `include/cmshim.h`.
+
+use crate::boundary::{guard, shim};
+use crate::tenant::check;
+use libc::{c_char, c_int, c_uchar, c_uint, c_ushort, c_void, sockaddr};
+
+/// A connect request that the program is asked about. Everything is valid only until the check returns.
+#[repr(C)]
+#[allow(non_camel_case_types)]
+pub struct cmshim_access_request {
+    /// sizeof(struct cmshim_access_request) of the library: later ones may be larger.
+    pub size: c_uint,
+    /// P_Key of the connection, in host byte order (0xffff on RoCE).
+    pub pkey: c_ushort,
+    /// Bytes of `private_data`, 0 for none. The kernel gives all that the request has room for: 56 where it carries
+    /// IP addresses (92 of IBTA's REQ, less 36 of annex A11), padded with zero bytes.
+    pub private_data_len: c_uchar,
+    /// 0.
+    pub reserved: c_uchar,
+    /// The peer's address.
+    pub peer: *const sockaddr,
+    /// This end's address; its port is the one that the program listens on.
+    pub local: *const sockaddr,
+    /// Name of the tenant that the policy found, NUL-terminated; NULL without policy, or if `default` decided.
+    pub tenant: *const c_char,
+    /// Private data of the request, as the program would get it in the event.
+    pub private_data: *const c_void,
+}
+
+/// Decides about a connect request: 0 lets it through to the program, anything else refuses it.
+#[allow(non_camel_case_types)]
+pub type cmshim_access_check = Option<
+    unsafe extern "C-unwind" fn(request: *const cmshim_access_request, user: *mut c_void) -> c_int,
+>;
+
+/// Has `check` asked about each connect request, with `user` as its second argument; NULL: no longer.
+///
+/// It is asked after the rules of `tenant.policy` (which need not be there), only about requests that these let
+/// through, and before rdma_get_cm_event or rdma_get_request returns the request. A refused one is rejected,
+/// acked and destroyed, and the call goes on to the next event; the peer gets REJECTED 28 with the reason
+/// "refused by the program's own check" in the private data.
+///
+/// `check` runs in the program's own thread that takes the event, perhaps in several at once. It holds nothing up but
+/// that thread, and may leave by an exception or longjmp: the request is refused at the latest when the
+/// thread takes its next event. After `tenant.check_ms` (1000 by default) without an answer the request is
+/// refused, whatever `check` says later. It must not take events of the same channel.
+///
+/// Returns 0, or -1 with errno EOPNOTSUPP: the shim is not in effect in this process, and nothing would be
+/// asked. Any thread may call it; a check that is replaced may still be running.
+#[allow(clippy::missing_safety_doc)] // the text above goes into the C header
+#[no_mangle]
+pub unsafe extern "C" fn cmshim_set_access_check(
+    check: cmshim_access_check,
+    user: *mut c_void,
+) -> c_int {
+    if shim::get().is_none() {
+        guard::set_errno(libc::EOPNOTSUPP);
+        return -1;
+    }
+    guard::run(|| check::register(check, user));
+    0
+}

@@ -1,0 +1,180 @@
+//! The second barrier: connect requests as `rdma_get_cm_event` hands them over. Here the tap could not look before,
+//! and the program's own check is asked.
+
+use super::check::{self, Answer};
+use super::decide::{self, Way};
+use super::kernel::{last_served, leave, over};
+use super::seats::Key;
+use super::{configured, tell, CLOSED};
+use crate::abi::cm::{RdmaCmEvent, RdmaCmId};
+use crate::boundary::shim::{self, Shim};
+use crate::boundary::{guard, Call};
+use crate::real;
+use crate::reasons::subject::socket_address;
+use cmshim_core::codes::event as ev;
+use cmshim_core::tenant::reason::Code;
+use cmshim_core::tenant::Ask;
+use libc::c_int;
+use std::net::SocketAddr;
+use std::sync::atomic::Ordering;
+
+/// What becomes of a connect request.
+enum Fate {
+    /// It is the program's.
+    Pass,
+    /// It is refused with this private data.
+    Refuse(Vec<u8>),
+}
+
+/// An event was taken: true if it was a connect request that may not be, which is refused and gone now.
+///
+/// # Safety
+/// `event` points to a whole event that librdmacm has just handed over.
+pub unsafe fn refused(call: &Call, event: *mut RdmaCmEvent) -> bool {
+    // SAFETY: as promised by the caller; librdmacm keeps the id of an un-acked event alive.
+    unsafe {
+        let e = &*event;
+        if over(e.event) {
+            guard::run(|| ended(e.id));
+        }
+        if e.event != ev::CONNECT_REQUEST {
+            return false;
+        }
+        if let Fate::Refuse(private_data) = fate(call, e) {
+            drop_request(event, &private_data);
+            return true;
+        }
+        match check::asked(event) {
+            Answer::Allow => false,
+            Answer::Refuse => {
+                guard::run(|| ended(e.id));
+                drop_request(event, &tell::bare(Code::Program));
+                true
+            }
+            Answer::Gone => true,
+        }
+    }
+}
+
+/// # Safety
+/// The event's id is alive.
+unsafe fn fate(call: &Call, e: &RdmaCmEvent) -> Fate {
+    let decided = last_served().is_some_and(|(_, decided)| decided);
+    if decided {
+        return Fate::Pass;
+    }
+    // SAFETY: as promised by the caller.
+    let made = call.decide(None, |shim| unsafe { Some(by_policy(shim, e)) });
+    match made {
+        Some(fate) => fate,
+        // The shim broke: whom a policy would keep out must not come in for that.
+        None if closed() => Fate::Refuse(tell::bare(Code::Unreadable)),
+        None => Fate::Pass,
+    }
+}
+
+/// Is the shim off in a process whose policy is to be enforced?
+fn closed() -> bool {
+    let broken = |shim: &Shim| configured(shim) && !shim.on();
+    CLOSED.load(Ordering::Relaxed) && !guard::inside() && shim::existing().is_some_and(broken)
+}
+
+/// # Safety
+/// The event's id is alive.
+unsafe fn by_policy(shim: &'static Shim, e: &RdmaCmEvent) -> Fate {
+    // SAFETY: as promised by the caller.
+    let Some(ask) = (unsafe { ask(e.id) }) else {
+        return Fate::Pass;
+    };
+    let Some(decision) = decide::about(shim, Way::In, &ask, true) else {
+        return Fate::Pass;
+    };
+    if decision.refuses() {
+        return Fate::Refuse(tell::private_data(&decision));
+    }
+    let key = match last_served() {
+        Some((handle, _)) => Key::Handle(handle),
+        None => Key::Id(e.id as usize),
+    };
+    if let Some(seat) = decision.seat {
+        leave(shim.state().tenants.seats.put(key, seat));
+    }
+    Fate::Pass
+}
+
+/// What a request's id says of its peer; the service's port is the local one.
+///
+/// # Safety
+/// `id` is null or alive.
+pub unsafe fn ask(id: *const RdmaCmId) -> Option<Ask> {
+    // SAFETY: as promised by the caller.
+    let address = &unsafe { id.as_ref() }?.route.addr;
+    let (peer, local) = (socket_address(&address.dst), socket_address(&address.src));
+    Some(Ask {
+        peer: peer.map(|p| p.ip()),
+        scope: scope(peer),
+        local: local.map(|l| l.ip()),
+        port: local.map_or(0, |l| l.port()),
+        pkey: Some(pkey(address.ib.pkey)),
+        gid: Some(address.ib.dgid.raw),
+    })
+}
+
+/// As the kernel tells it, big endian. 0 is no P_Key (IBTA 10.9.1.1): so the kernel says on RoCE, where there is only
+/// the default one.
+pub fn pkey(told: u16) -> u16 {
+    match u16::from_be(told) {
+        0 => 0xffff,
+        known => known,
+    }
+}
+
+/// The interface of a link-local address.
+pub fn scope(address: Option<SocketAddr>) -> u32 {
+    match address {
+        Some(SocketAddr::V6(v6)) => v6.scope_id(),
+        _ => 0,
+    }
+}
+
+/// Refuses a request, acks its event and destroys its id, as a program would. Outside of `guard::run`: the tap looks at
+/// the commands that librdmacm makes of it.
+///
+/// # Safety
+/// An event that nobody else will use.
+pub unsafe fn drop_request(event: *mut RdmaCmEvent, private_data: &[u8]) {
+    let (Some(reject), Some(ack), Some(destroy)) = (
+        real::rdma_reject(),
+        real::rdma_ack_cm_event(),
+        real::rdma_destroy_id(),
+    ) else {
+        return;
+    };
+    let cancel = guard::hold_cancellation();
+    let errno = guard::errno();
+    // SAFETY: the event is whole and not acked, so its id is alive; afterwards nobody uses either.
+    unsafe {
+        let id = (*event).id;
+        // A failure means that the peer is gone.
+        reject(id, private_data.as_ptr().cast(), private_data.len() as u8);
+        ack(event);
+        destroy(id);
+    }
+    guard::set_errno(errno);
+    guard::release_cancellation(cancel);
+}
+
+/// The connection of this id is over, as far as it is known by its address.
+pub fn ended(id: *const RdmaCmId) {
+    if let Some(shim) = shim::existing().filter(|_| super::on()) {
+        leave(shim.state().tenants.seats.take(Key::Id(id as usize)));
+    }
+}
+
+/// For a call that a rule keeps from being made.
+pub fn errno_of(code: Code) -> c_int {
+    match code {
+        Code::OverLimit | Code::Rate => libc::ECONNREFUSED,
+        _ => libc::EACCES,
+    }
+}

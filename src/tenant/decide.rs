@@ -1,0 +1,240 @@
+//! A decision: rules first, then limits, then rates.
+
+use super::seats::Seat;
+use super::share::{Share, Tally};
+use super::{load, tell};
+use crate::boundary::shim::Shim;
+use crate::stats::{self, Counter};
+use cmshim_core::tenant::reason::Code;
+use cmshim_core::tenant::{Ask, Mode, Policy, Subject, Verdict};
+
+/// The policy in effect.
+pub struct Current {
+    /// `None`: it could not be read when the process began.
+    pub policy: Option<Policy>,
+    /// The row of each subject that is counted, in the policy's order.
+    pub rows: Vec<Option<usize>>,
+    /// The row of those who are no tenant.
+    pub nobody: Option<usize>,
+    /// The tenant that this process is itself.
+    pub own: Option<String>,
+    /// May a limit be taken to hold where it cannot be counted with other processes?
+    pub limits_hold: bool,
+    /// What is done where there is no policy.
+    pub allow_without: bool,
+    pub file: String,
+}
+
+/// Which way a connect goes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Way {
+    In,
+    Out,
+}
+
+/// Why a connect may not be.
+#[derive(Debug, Clone)]
+pub struct Refusal {
+    pub code: Code,
+    pub tenant: String,
+    pub used: u32,
+    pub limit: u32,
+    pub retry_after_ms: Option<u32>,
+}
+
+/// What came of it.
+pub struct Decision {
+    pub tenant: Option<String>,
+    /// Line of the deciding table in the policy; 0 for the default.
+    pub line: usize,
+    /// Where it is counted.
+    row: Option<usize>,
+    /// What the connection holds while it lives.
+    pub seat: Option<Seat>,
+    pub refused: Option<Refusal>,
+    /// It would be refused, did the policy not only observe.
+    pub observed: bool,
+}
+
+impl Decision {
+    /// Is the connect refused in earnest?
+    pub fn refuses(&self) -> bool {
+        self.refused.is_some() && !self.observed
+    }
+}
+
+/// Decides about a connect, counts it and tells of it. Inside `guard::run`; `None` where there is no policy.
+pub fn about(shim: &'static Shim, way: Way, ask: &Ask, counted: bool) -> Option<Decision> {
+    let current = load::current(shim)?;
+    let share = shim.state().tenants.share.get();
+    let decision = weigh(&current, share, way, ask, counted);
+    // Outgoing connects of which no rule says anything are not worth a count.
+    let unruled = way == Way::Out && decision.line == 0;
+    // A question that was answered with yes comes again when the connection is made.
+    if decision.refused.is_none() && (!counted || unruled) {
+        return Some(decision);
+    }
+    tally(share, &decision);
+    tell::decision(shim, &current, way, ask, &decision);
+    Some(decision)
+}
+
+/// The tenant of an incoming connect, by the rules alone.
+pub fn tenant_of(shim: &'static Shim, ask: &Ask) -> Option<String> {
+    let current = load::current(shim)?;
+    let policy = current.policy.as_ref()?;
+    let at = policy.incoming(ask).subject?;
+    Some(policy.subjects().get(at)?.name.clone())
+}
+
+/// `counted`: it takes a place and a token, and is not only asked about.
+pub(super) fn weigh(
+    current: &Current,
+    share: Option<&Share>,
+    way: Way,
+    ask: &Ask,
+    counted: bool,
+) -> Decision {
+    let Some(policy) = &current.policy else {
+        return without(current);
+    };
+    let verdict = match way {
+        Way::In => policy.incoming(ask),
+        Way::Out => policy.outgoing(current.own.as_deref(), ask),
+    };
+    let subject = verdict.subject.and_then(|at| policy.subjects().get(at));
+    let row = verdict.subject.and_then(|at| *current.rows.get(at)?);
+    let mut decision = Decision {
+        tenant: subject.map(|s| s.name.clone()),
+        line: verdict.line,
+        row: subject.map_or(current.nobody, |_| row),
+        seat: None,
+        refused: None,
+        observed: policy.mode() == Mode::Observe,
+    };
+    decision.refused = match (verdict.allow, subject) {
+        (false, _) => Some(by_rule(&verdict, subject)),
+        (true, Some(subject)) if counted => admit(
+            current,
+            share,
+            subject,
+            row,
+            &mut decision.seat,
+            decision.observed,
+        ),
+        _ => None,
+    };
+    decision
+}
+
+fn by_rule(verdict: &Verdict, subject: Option<&Subject>) -> Refusal {
+    Refusal {
+        code: match verdict.subject {
+            Some(_) => Code::Denied,
+            None => Code::NoTenant,
+        },
+        tenant: subject.map_or_else(String::new, |s| s.name.clone()),
+        used: 0,
+        limit: 0,
+        retry_after_ms: None,
+    }
+}
+
+/// The policy could not be read.
+fn without(current: &Current) -> Decision {
+    let refusal = Refusal {
+        code: Code::Unreadable,
+        tenant: String::new(),
+        used: 0,
+        limit: 0,
+        retry_after_ms: None,
+    };
+    Decision {
+        tenant: None,
+        line: 0,
+        row: current.nobody,
+        seat: None,
+        refused: (!current.allow_without).then_some(refusal),
+        observed: false,
+    }
+}
+
+/// Takes a place and a token; where that fails, the place is given back, or kept without right if the policy only
+/// observes, so that the count stays that of live connections.
+fn admit(
+    current: &Current,
+    share: Option<&Share>,
+    subject: &Subject,
+    row: Option<usize>,
+    seat: &mut Option<Seat>,
+    observed: bool,
+) -> Option<Refusal> {
+    let limited = subject.limited();
+    let refusal = |code, used: u64, retry_ns: Option<u64>| Refusal {
+        code,
+        tenant: subject.name.clone(),
+        used: u32::try_from(used).unwrap_or(u32::MAX),
+        limit: match (code, subject.max_connections, &subject.rate) {
+            (Code::OverLimit, Some(most), _) => most,
+            (Code::Rate, _, Some(rate)) => rate.per_s.ceil() as u32,
+            _ => 0,
+        },
+        retry_after_ms: retry_ns
+            .map(|ns| u32::try_from(ns.div_ceil(1_000_000)).unwrap_or(u32::MAX)),
+    };
+    let (Some(share), Some(row)) = (share, row) else {
+        *seat = subject.tos.map(|tos| Seat {
+            row: None,
+            tos: Some(tos),
+        });
+        let blind = limited && !current.limits_hold;
+        return blind.then(|| refusal(Code::Unreadable, 0, None));
+    };
+    if limited && !share.shared() && !current.limits_hold {
+        return Some(refusal(Code::Unreadable, 0, None));
+    }
+    let full = share.sit(row, subject.max_connections).err();
+    let late = match (&full, &subject.rate) {
+        (None, Some(rate)) => share.token(row, rate).err(),
+        _ => None,
+    };
+    let refused = match (full, late) {
+        (Some(used), _) => Some(refusal(Code::OverLimit, used, None)),
+        (None, Some(ns)) => Some(refusal(Code::Rate, 0, Some(ns))),
+        (None, None) => None,
+    };
+    let goes_on = refused.is_none() || observed;
+    match (goes_on, full.is_some()) {
+        (true, true) => drop(share.sit(row, None)),
+        (false, false) => share.leave(row),
+        _ => {}
+    }
+    if goes_on {
+        *seat = Some(Seat {
+            row: Some(row),
+            tos: subject.tos,
+        });
+    }
+    refused
+}
+
+fn tally(share: Option<&Share>, decision: &Decision) {
+    let what = match &decision.refused {
+        None => Tally::Allowed,
+        Some(_) if decision.observed => Tally::Observed,
+        Some(r) => match r.code {
+            Code::OverLimit => Tally::OverLimit,
+            Code::Rate => Tally::Rate,
+            _ => Tally::Denied,
+        },
+    };
+    let counter = match what {
+        Tally::Allowed => Counter::TenantsAllowed,
+        Tally::Observed => Counter::TenantsObserved,
+        _ => Counter::TenantsRefused,
+    };
+    stats::add(counter, 1);
+    if let (Some(share), Some(row)) = (share, decision.row) {
+        share.count(row, what);
+    }
+}

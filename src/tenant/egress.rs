@@ -1,0 +1,104 @@
+//! Outgoing connects: the rules for this process's own tenant.
+
+use super::api::{ended, errno_of};
+use super::decide::{self, Way};
+use super::seats::Key;
+use super::{api, load};
+use crate::abi::cm::RdmaCmId;
+use crate::boundary::shim::Shim;
+use crate::real;
+use crate::reasons::subject::given_address;
+use cmshim_core::tenant::Ask;
+use libc::{c_int, sockaddr};
+
+/// `RDMA_OPTION_ID` and `RDMA_OPTION_ID_TOS` of `<rdma/rdma_cma.h>`.
+const OPTION_ID: c_int = 0;
+const OPTION_ID_TOS: c_int = 0;
+
+/// May the address be resolved? The errno with which the call fails, if not.
+///
+/// # Safety
+/// `dst` is null or a socket address, `id` null or the program's id.
+pub unsafe fn resolve(
+    shim: &'static Shim,
+    id: *const RdmaCmId,
+    src: *const sockaddr,
+    dst: *const sockaddr,
+) -> Option<c_int> {
+    // SAFETY: as promised by the caller.
+    let ask = unsafe {
+        let (src, dst) = (given_address(src), given_address(dst)?);
+        Ask {
+            peer: Some(dst.ip()),
+            scope: api::scope(Some(dst)),
+            local: src.map(|s| s.ip()).or_else(|| api::ask(id)?.local),
+            port: dst.port(),
+            pkey: None,
+            gid: None,
+        }
+    };
+    refused(shim, &ask, false)
+}
+
+/// May the id be connected? The errno with which the call fails, if not; else the connection has its seat.
+///
+/// # Safety
+/// `id` is null or the program's id.
+pub unsafe fn connect(shim: &'static Shim, id: *const RdmaCmId) -> Option<c_int> {
+    let seats = &shim.state().tenants.seats;
+    // A synchronous connect on a non-blocking channel is called again until it is done.
+    if seats.get(Key::Id(id as usize)).is_some() {
+        return None;
+    }
+    // SAFETY: as promised by the caller.
+    let ask = unsafe { outgoing(id) }?;
+    let decision = decide::about(shim, Way::Out, &ask, true)?;
+    if let Some(refusal) = decision.refused.as_ref().filter(|_| decision.refuses()) {
+        return Some(errno_of(refusal.code));
+    }
+    if let Some(seat) = decision.seat {
+        ended(id);
+        seats.put(Key::Id(id as usize), seat);
+    }
+    None
+}
+
+fn refused(shim: &'static Shim, ask: &Ask, counted: bool) -> Option<c_int> {
+    let decision = decide::about(shim, Way::Out, ask, counted)?;
+    let refusal = decision.refused.as_ref().filter(|_| decision.refuses())?;
+    Some(errno_of(refusal.code))
+}
+
+/// The service's port is the remote one.
+///
+/// # Safety
+/// `id` is null or the program's id.
+unsafe fn outgoing(id: *const RdmaCmId) -> Option<Ask> {
+    // SAFETY: as promised by the caller.
+    let (ask, address) = unsafe { (api::ask(id)?, &id.as_ref()?.route.addr) };
+    let peer = crate::reasons::subject::socket_address(&address.dst);
+    Some(Ask {
+        port: peer.map_or(0, |p| p.port()),
+        ..ask
+    })
+}
+
+/// Gives the id the type of service of its tenant, before its route is looked for.
+///
+/// # Safety
+/// `id` is null or the program's id.
+pub unsafe fn class(shim: &'static Shim, id: *mut RdmaCmId) {
+    // SAFETY: as promised by the caller.
+    let tos = unsafe { outgoing(id) }.and_then(|ask| {
+        let current = load::current(shim)?;
+        let policy = current.policy.as_ref()?;
+        let at = policy.outgoing(current.own.as_deref(), &ask).subject?;
+        policy.subjects().get(at)?.tos
+    });
+    if let (Some(mut tos), Some(set_option)) = (tos, real::rdma_set_option()) {
+        let value = std::ptr::from_mut(&mut tos).cast();
+        // SAFETY: the program's id; the option is one byte, which lives across the call. It is a wish: where the
+        // kernel refuses it, the connection goes without.
+        unsafe { set_option(id, OPTION_ID, OPTION_ID_TOS, value, 1) };
+    }
+}

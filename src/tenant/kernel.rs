@@ -1,0 +1,217 @@
+//! The first barrier: connect requests as the kernel tells of them, by the handles of their ids.
+
+use super::decide::{self, Way};
+use super::seats::{Key, Seat};
+use super::{on, tell};
+use crate::abi::ucm::*;
+use crate::boundary::guard;
+use crate::boundary::shim::{self, Shim};
+use crate::reasons::subject::socket_address;
+use crate::tap::{self, destroy_in_kernel, Tap};
+use cmshim_core::ahead::{Behind, Event};
+use cmshim_core::codes::event as ev;
+use cmshim_core::tenant::Ask;
+use libc::sockaddr_storage;
+use std::cell::Cell;
+
+thread_local! {
+    /// The event that librdmacm has taken in this thread's call: handle of its id, and was it decided about?
+    static SERVED: Cell<Option<(u32, bool)>> = const { Cell::new(None) };
+}
+
+/// A call begins in which an event may be taken.
+pub fn nothing_served() {
+    SERVED.with(|s| s.set(None));
+}
+
+/// librdmacm takes this event. A connection that is over gives its seat back.
+pub fn served(handle: u32, kind: i32, decided: bool) {
+    SERVED.with(|s| s.set(Some((handle, decided))));
+    if over(kind) {
+        ended(handle);
+    }
+}
+
+/// The event taken last in this thread, since the call began.
+pub fn last_served() -> Option<(u32, bool)> {
+    SERVED.with(Cell::get)
+}
+
+/// Is a connection over with this event?
+pub fn over(kind: i32) -> bool {
+    matches!(
+        kind,
+        ev::REJECTED | ev::UNREACHABLE | ev::CONNECT_ERROR | ev::DISCONNECTED | ev::DEVICE_REMOVAL
+    )
+}
+
+/// Takes a seat away; the id may still go on to live.
+pub fn take(handle: u32) -> Option<Seat> {
+    let shim = shim::existing().filter(|_| on())?;
+    guard_or_inside(|| shim.state().tenants.seats.take(Key::Handle(handle)))
+}
+
+/// It lives on.
+pub fn put_back(handle: u32, seat: Option<Seat>) {
+    if let (Some(seat), Some(shim)) = (seat, shim::existing()) {
+        guard_or_inside(|| {
+            shim.state().tenants.seats.put(Key::Handle(handle), seat);
+            None::<()>
+        });
+    }
+}
+
+/// The connection is over: its place is free.
+pub fn leave(seat: Option<Seat>) {
+    let row = seat.and_then(|seat| seat.row);
+    if let (Some(row), Some(shim)) = (row, shim::existing()) {
+        if let Some(share) = shim.state().tenants.share.get() {
+            share.leave(row);
+        }
+    }
+}
+
+/// The connection of this id is over.
+pub fn ended(handle: u32) {
+    leave(take(handle));
+}
+
+/// The traffic class for the packets of this id's connection.
+pub fn class(handle: u32) -> Option<u8> {
+    let shim = shim::existing().filter(|_| on())?;
+    guard_or_inside(|| shim.state().tenants.seats.get(Key::Handle(handle)))?.tos
+}
+
+/// Locks are taken with signals held back; some callers have done that.
+fn guard_or_inside<T>(work: impl FnOnce() -> Option<T>) -> Option<T> {
+    match guard::inside() {
+        true => work(),
+        false => guard::run(work).flatten(),
+    }
+}
+
+/// Takes the connect requests that may not be out of a batch, and answers and destroys them. Under the channel's lock.
+pub fn sift(tap: &Tap, behind: &mut Behind, events: Vec<Event>) -> Vec<Event> {
+    let Some(shim) = shim::existing().filter(|shim| shim.on()) else {
+        return events;
+    };
+    let mut refused: Vec<u32> = Vec::new();
+    let mut left = Vec::with_capacity(events.len());
+    for mut event in events {
+        if !event.is_connect_request() {
+            // What came of a request before its refusal: nobody knows that id.
+            if !refused.contains(&event.handle()) {
+                if over(event.kind()) {
+                    ended(event.handle());
+                }
+                left.push(event);
+            }
+        } else if passes(shim, tap, behind, &mut event) {
+            refused.retain(|handle| *handle != event.handle());
+            left.push(event);
+        } else {
+            refused.push(event.handle());
+        }
+    }
+    left
+}
+
+/// Decides about one request; false if it was refused and is gone.
+fn passes(shim: &'static Shim, tap: &Tap, behind: &mut Behind, event: &mut Event) -> bool {
+    // The kernel counts the request for its listener: without knowing it, nothing may be swallowed here. The second
+    // barrier decides about what is not marked.
+    let Some(listener) = behind.listener(event.uid()) else {
+        return true;
+    };
+    let Some(ask) = ask(shim, tap, event.handle()) else {
+        return true;
+    };
+    let Some(decision) = decide::about(shim, Way::In, &ask, true) else {
+        return true;
+    };
+    if decision.refuses() {
+        listener.never_seen += 1;
+        reject(tap, event.handle(), &tell::private_data(&decision));
+        destroy_in_kernel(tap, event.handle());
+        return false;
+    }
+    if let Some(seat) = decision.seat {
+        leave(
+            shim.state()
+                .tenants
+                .seats
+                .put(Key::Handle(event.handle()), seat),
+        );
+    }
+    event.decide();
+    true
+}
+
+/// What the kernel knows of a request's new id; `None` if it does not tell (the peer is gone already).
+fn ask(shim: &'static Shim, tap: &Tap, handle: u32) -> Option<Ask> {
+    let known = query(tap, handle, QUERY_ADDR)?;
+    let (peer, local) = (socket_address(&known.dst), socket_address(&known.src));
+    let gid = super::load::needs_gid(shim)
+        .then(|| query(tap, handle, QUERY_GID))
+        .flatten()
+        .map(|answer| gid_of(&answer.dst));
+    Some(Ask {
+        peer: peer.map(|p| p.ip()),
+        scope: super::api::scope(peer),
+        local: local.map(|l| l.ip()),
+        port: local.map_or(0, |l| l.port()),
+        pkey: Some(super::api::pkey(known.pkey)),
+        gid,
+    })
+}
+
+/// The address of a `struct sockaddr_ib`.
+fn gid_of(storage: &sockaddr_storage) -> [u8; 16] {
+    let mut gid = [0; 16];
+    // SAFETY: the storage has 128 bytes, and any are a valid GID.
+    unsafe {
+        let from = std::ptr::from_ref(storage)
+            .cast::<u8>()
+            .add(SOCKADDR_IB_GID);
+        std::ptr::copy_nonoverlapping(from, gid.as_mut_ptr(), gid.len());
+    }
+    gid
+}
+
+fn query(tap: &Tap, handle: u32, option: u32) -> Option<QueryAddrResp> {
+    // SAFETY: zeroed is a valid value of the plain structure.
+    let mut answer: QueryAddrResp = unsafe { std::mem::zeroed() };
+    let mut command = [0u8; QUERY_SIZE];
+    header(&mut command, cmd::QUERY, size_of::<QueryAddrResp>());
+    put(
+        &mut command,
+        QUERY_RESPONSE,
+        &(std::ptr::from_mut(&mut answer) as u64).to_ne_bytes(),
+    );
+    put(&mut command, QUERY_ID, &handle.to_ne_bytes());
+    put(&mut command, QUERY_OPTION, &option.to_ne_bytes());
+    // SAFETY: a whole command, whose answer lives across the call.
+    unsafe { tap::command(tap, &command) }.then_some(answer)
+}
+
+/// Refuses a request as rdma_reject would. A failure means that the peer is gone.
+fn reject(tap: &Tap, handle: u32, private_data: &[u8]) {
+    let mut command = [0u8; REJECT_SIZE];
+    header(&mut command, cmd::REJECT, 0);
+    put(&mut command, REJECT_ID, &handle.to_ne_bytes());
+    command[REJECT_LENGTH] = private_data.len() as u8;
+    put(&mut command, REJECT_DATA, private_data);
+    // SAFETY: a whole command without an answer.
+    unsafe { tap::command(tap, &command) };
+}
+
+fn header(command: &mut [u8], number: u32, answer: usize) {
+    let size_in = (command.len() - HEADER) as u16;
+    put(command, 0, &number.to_ne_bytes());
+    put(command, 4, &size_in.to_ne_bytes());
+    put(command, 6, &(answer as u16).to_ne_bytes());
+}
+
+fn put(command: &mut [u8], at: usize, bytes: &[u8]) {
+    command[at..at + bytes.len()].copy_from_slice(bytes);
+}

@@ -1,0 +1,247 @@
+//! The policy file: read at the first RDMA call, and again when it changes.
+
+use super::decide::Current;
+use super::share::Share;
+use super::{configured, Tenants, CLOSED};
+use crate::boundary::shim::Shim;
+use crate::keeper;
+use crate::lock::lock;
+use crate::stats::now_ns;
+use cmshim_core::config::OnError;
+use cmshim_core::tenant::share::slot;
+use cmshim_core::tenant::{cgroup_path, file, own_tenant, Mode, Policy, Subject, NO_TENANT_KEY};
+use std::os::unix::fs::MetadataExt;
+use std::path::Path;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex};
+use std::time::{Duration, Instant};
+
+/// How often it is looked whether the file has changed.
+const LOOK_EVERY: Duration = Duration::from_secs(1);
+
+/// By what a changed file is known. A ConfigMap is changed by a symbolic link that leads to another file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+struct Stamp([u64; 5]);
+
+impl Stamp {
+    fn of(path: &str) -> Option<Stamp> {
+        let data = std::fs::metadata(path).ok()?;
+        let ns = |s: i64, ns: i64| {
+            (s as u64)
+                .wrapping_mul(1_000_000_000)
+                .wrapping_add(ns as u64)
+        };
+        Some(Stamp([
+            data.dev(),
+            data.ino(),
+            data.size(),
+            ns(data.mtime(), data.mtime_nsec()),
+            ns(data.ctime(), data.ctime_nsec()),
+        ]))
+    }
+}
+
+/// What was last found, so that each change is read and told of once.
+#[derive(Default)]
+pub struct Watched {
+    stamp: Mutex<Option<Stamp>>,
+    reloads: AtomicU64,
+    looked_at: AtomicU64,
+}
+
+/// A channel or an id is made: the policy is read now, so that one that cannot be read is told of early. Inside
+/// `guard::run`.
+pub fn begin(shim: &'static Shim) {
+    if configured(shim) {
+        current(shim);
+    }
+}
+
+/// The policy in effect, read if that was not done yet; `None` where none is configured.
+pub fn current(shim: &'static Shim) -> Option<Arc<Current>> {
+    let path = shim.config.tenant.policy.as_deref()?;
+    let tenants = &shim.state().tenants;
+    if !shim.config.threads {
+        look_once_in_a_while(shim, tenants, path);
+    }
+    let mut current = lock(&tenants.current);
+    if let Some(current) = &*current {
+        return Some(Arc::clone(current));
+    }
+    *lock(&tenants.watched.stamp) = Stamp::of(path);
+    let first = first(shim, tenants, path);
+    *current = Some(Arc::clone(&first));
+    drop(current);
+    super::turn_on();
+    if shim.config.threads {
+        shim.state().watch.tenants_at(Instant::now() + LOOK_EVERY);
+        keeper::ensure(shim);
+    }
+    Some(first)
+}
+
+fn first(shim: &'static Shim, tenants: &Tenants, path: &str) -> Arc<Current> {
+    let policy = match read(path) {
+        Ok(policy) => Some(policy),
+        Err(why) => {
+            let then = match shim.config.tenant.on_error {
+                OnError::Deny => {
+                    "all connect requests are refused until it can be read (tenant.on_error)"
+                }
+                OnError::Allow => "nothing is refused until it can be read (tenant.on_error)",
+            };
+            log::error!("tenant.policy {why}; {then}");
+            None
+        }
+    };
+    share(shim, tenants, path, policy.as_ref());
+    take_effect(shim, tenants, path, policy)
+}
+
+/// Reads and checks the file; what is wrong with it in words that begin with its name.
+fn read(path: &str) -> Result<Policy, String> {
+    let bytes = file(Path::new(path)).map_err(|problem| problem.in_file(path))?;
+    Policy::parse(&bytes).map_err(|problems| {
+        let more = match problems.len() {
+            0 | 1 => String::new(),
+            n => format!(" (and {} more: cmshim policy check)", n - 1),
+        };
+        let first = problems.first().map(|problem| problem.in_file(path));
+        format!("{}{more}", first.unwrap_or_default())
+    })
+}
+
+/// Finds the table that all processes share. Where there is none, one line, and `tenant.on_error` decides.
+fn share(shim: &Shim, tenants: &Tenants, path: &str, policy: Option<&Policy>) {
+    if tenants.share.get().is_some() {
+        return;
+    }
+    let whole = std::fs::canonicalize(path)
+        .map_or_else(|_| path.to_owned(), |p| p.to_string_lossy().into_owned());
+    let share = Share::open(shim.config.tenant.dir.as_deref(), &whole).or_else(|why| {
+        let limited = |p: &Policy| p.subjects().iter().any(Subject::limited);
+        if policy.is_none_or(limited) {
+            let then = match shim.config.tenant.on_error {
+                OnError::Deny => "connects of tenants with limits are refused (tenant.on_error)",
+                OnError::Allow => "each process counts alone (tenant.on_error)",
+            };
+            log::error!("limits of tenants cannot be counted with other processes: {why}; {then}");
+        }
+        Share::alone(&whole).ok_or(())
+    });
+    if let Ok(share) = share {
+        // Under the lock of `current`: nobody else sets it.
+        let _ = tenants.share.set(share);
+    }
+}
+
+/// Makes what everybody decides by from now on.
+fn take_effect(shim: &Shim, tenants: &Tenants, path: &str, policy: Option<Policy>) -> Arc<Current> {
+    let share = tenants.share.get();
+    let settings = &shim.config.tenant;
+    let allow = settings.on_error == OnError::Allow;
+    let subjects = policy.as_ref().map_or(&[][..], Policy::subjects);
+    let rows = subjects
+        .iter()
+        .map(|subject| {
+            let row = share?.row(subject.key, &subject.name)?;
+            share?.set_limit(row, subject);
+            Some(row)
+        })
+        .collect();
+    let enforce = policy
+        .as_ref()
+        .map_or(!allow, |p| p.mode() == Mode::Enforce);
+    CLOSED.store(enforce, Ordering::Relaxed);
+    if let Some(share) = share {
+        let state = match &policy {
+            Some(p) if p.mode() == Mode::Enforce => slot::ENFORCES,
+            Some(_) => slot::OBSERVES,
+            None if allow => slot::OPEN,
+            None => slot::CLOSED,
+        };
+        let fingerprint = policy.as_ref().map_or(0, Policy::fingerprint);
+        share.tell(
+            fingerprint,
+            state,
+            tenants.watched.reloads.load(Ordering::Relaxed),
+        );
+    }
+    Arc::new(Current {
+        rows,
+        nobody: share.and_then(|share| share.row(NO_TENANT_KEY, "")),
+        own: own(settings.name.as_deref(), settings.cgroup.as_deref()),
+        limits_hold: allow,
+        allow_without: allow,
+        file: path.to_owned(),
+        policy,
+    })
+}
+
+/// The tenant that this process is itself: by name, or by its cgroup.
+fn own(name: Option<&str>, pattern: Option<&str>) -> Option<String> {
+    if let Some(name) = name {
+        return Some(name.to_owned());
+    }
+    let groups = std::fs::read_to_string("/proc/self/cgroup").ok()?;
+    own_tenant(pattern?, cgroup_path(&groups)?)
+}
+
+/// Looks whether the file has changed; when to look again. Called by the keeper, so that no connect waits for it.
+pub fn look(shim: &'static Shim) -> Option<Instant> {
+    let path = shim.config.tenant.policy.as_deref()?;
+    let tenants = &shim.state().tenants;
+    lock(&tenants.current).as_ref()?;
+    look_once_in_a_while(shim, tenants, path);
+    Some(Instant::now() + LOOK_EVERY)
+}
+
+/// Not at each of the keeper's rounds; and where no thread may be started, whoever asks next looks.
+fn look_once_in_a_while(shim: &Shim, tenants: &Tenants, path: &str) {
+    let (now, last) = (now_ns(), tenants.watched.looked_at.load(Ordering::Relaxed));
+    if now.saturating_sub(last) >= LOOK_EVERY.as_nanos() as u64 * 9 / 10 {
+        tenants.watched.looked_at.store(now, Ordering::Relaxed);
+        if lock(&tenants.current).is_some() {
+            reload(shim, tenants, path);
+        }
+    }
+}
+
+fn reload(shim: &Shim, tenants: &Tenants, path: &str) {
+    let found = Stamp::of(path);
+    if std::mem::replace(&mut *lock(&tenants.watched.stamp), found) == found {
+        return;
+    }
+    match read(path) {
+        Ok(policy) => {
+            tenants.watched.reloads.fetch_add(1, Ordering::Relaxed);
+            let tenants_of = policy.subjects().iter().filter(|s| !s.egress).count();
+            let fresh = take_effect(shim, tenants, path, Some(policy));
+            // Only pointers change hands under the lock; the old policy is freed by its last user.
+            let old = lock(&tenants.current).replace(fresh);
+            drop(old);
+            log::info!("tenant.policy {path}: read again, {tenants_of} tenants");
+        }
+        Err(why) => {
+            let had = lock(&tenants.current)
+                .as_ref()
+                .is_some_and(|c| c.policy.is_some());
+            let then = match (had, shim.config.tenant.on_error) {
+                (true, _) => "the policy that was in effect stays",
+                (false, OnError::Deny) => {
+                    "all connect requests are still refused (tenant.on_error)"
+                }
+                (false, OnError::Allow) => "still nothing is refused (tenant.on_error)",
+            };
+            log::error!("tenant.policy {why}; {then}");
+            if let Some(share) = tenants.share.get() {
+                share.mark_broken();
+            }
+        }
+    }
+}
+
+/// Does the policy look at GIDs, which cost a question to the kernel?
+pub fn needs_gid(shim: &'static Shim) -> bool {
+    current(shim).is_some_and(|c| c.policy.as_ref().is_some_and(Policy::needs_gid))
+}

@@ -1,0 +1,66 @@
+//! Tenant checks: whether a connection may be is decided before the program hears of it.
+//!
+//! There are two barriers. The first is in the tap (`kernel`): a connect request that the policy refuses is answered
+//! and destroyed as soon as it was taken from the kernel, so the program never wakes for it. Where the tap is not
+//! installed, `rdma_get_cm_event` is the second (`api`): it refuses, acks, destroys, and looks for the next event.
+//! The program's own check (`check`) is asked there too, in the program's thread. `egress` asks for outgoing
+//! connects. `decide` weighs rules, limits and rates; `share` holds what all processes of the host count together;
+//! `seats` remembers which connection of this process holds a place in a limit.
+
+pub mod api;
+mod audit;
+pub mod check;
+mod decide;
+pub mod egress;
+pub mod kernel;
+mod load;
+mod map;
+mod seats;
+mod share;
+mod tell;
+
+#[cfg(test)]
+mod tests;
+
+pub use load::{begin, look};
+
+use crate::boundary::shim::Shim;
+use decide::Current;
+use seats::Seats;
+use share::Share;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, OnceLock};
+
+/// What one process knows. Lock order: `current` (held while the policy is read for the first time), then any other
+/// of these; all of them may be taken under a channel's lock.
+#[derive(Default)]
+pub struct Tenants {
+    /// `None` until the policy was first read.
+    current: Mutex<Option<Arc<Current>>>,
+    watched: load::Watched,
+    share: OnceLock<Share>,
+    seats: Seats,
+    audit: audit::Audit,
+    checks: check::Checks,
+}
+
+/// Is there a policy, or a check of the program's own? False costs one load.
+static ON: AtomicBool = AtomicBool::new(false);
+
+/// Must connect requests be refused if the shim breaks? The policy is enforced, or was to be and cannot be read.
+static CLOSED: AtomicBool = AtomicBool::new(false);
+
+/// Is there anything to check in this process?
+#[inline]
+pub fn on() -> bool {
+    ON.load(Ordering::Relaxed)
+}
+
+fn turn_on() {
+    ON.store(true, Ordering::Relaxed);
+}
+
+/// Is a policy configured for this process?
+fn configured(shim: &Shim) -> bool {
+    shim.config.tenant.policy.is_some()
+}

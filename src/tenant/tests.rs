@@ -1,0 +1,190 @@
+//! Decisions by a policy, with a shared table that two "processes" use: each open file has its own slot.
+
+use super::decide::{weigh, Current, Decision, Way};
+use super::share::Share;
+use cmshim_core::tenant::reason::Code;
+use cmshim_core::tenant::{Ask, Policy};
+use std::path::PathBuf;
+
+/// A directory in memory that goes when the test ends.
+struct Directory(PathBuf);
+
+impl Directory {
+    fn new(name: &str) -> Directory {
+        let path = PathBuf::from(format!(
+            "/dev/shm/cmshim-test-{}-{name}",
+            std::process::id()
+        ));
+        std::fs::create_dir_all(&path).expect("/dev/shm can be written");
+        Directory(path)
+    }
+
+    fn share(&self, policy: &str) -> Share {
+        Share::open(self.0.to_str(), policy).expect("a shared table")
+    }
+}
+
+impl Drop for Directory {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_dir_all(&self.0);
+    }
+}
+
+const POLICY: &str = r#"
+version = 1
+default = "deny"
+[[tenant]]
+name = "olap"
+peers = ["10.0.0.0/8"]
+max_connections = 2
+[[tenant]]
+name = "batch"
+peers = ["10.1.0.0/16"]
+rate = 0.001
+burst = 1
+[[tenant]]
+name = "out"
+action = "deny"
+peers = ["10.2.0.0/16"]
+[[tenant.egress]]
+to = ["10.3.0.0/16"]
+action = "deny"
+"#;
+
+fn current(text: Option<&str>, share: &Share) -> Current {
+    let policy = text.map(|t| Policy::parse(t.as_bytes()).expect("a good policy"));
+    let subjects = policy.as_ref().map_or(&[][..], Policy::subjects);
+    Current {
+        rows: subjects.iter().map(|s| share.row(s.key, &s.name)).collect(),
+        nobody: None,
+        own: Some("out".to_owned()),
+        limits_hold: false,
+        allow_without: false,
+        file: "policy.toml".to_owned(),
+        policy,
+    }
+}
+
+fn from(peer: &str) -> Ask {
+    Ask {
+        peer: peer.parse().ok(),
+        scope: 0,
+        local: None,
+        port: 7471,
+        pkey: None,
+        gid: None,
+    }
+}
+
+fn code(decision: &Decision) -> Option<Code> {
+    decision.refused.as_ref().map(|r| r.code)
+}
+
+#[test]
+fn a_limit_holds_for_all_processes_and_comes_back() {
+    let dir = Directory::new("limit");
+    let (one, two) = (dir.share("/etc/policy"), dir.share("/etc/policy"));
+    let (a, b) = (current(Some(POLICY), &one), current(Some(POLICY), &two));
+    let ask = from("10.9.0.1");
+    let first = weigh(&a, Some(&one), Way::In, &ask, true);
+    assert_eq!(code(&first), None);
+    let seat = first.seat.expect("it is counted");
+    assert_eq!(code(&weigh(&b, Some(&two), Way::In, &ask, true)), None);
+    let third = weigh(&b, Some(&two), Way::In, &ask, true);
+    let refusal = third.refused.as_ref().expect("both places are taken");
+    assert_eq!(
+        (refusal.code, refusal.used, refusal.limit),
+        (Code::OverLimit, 2, 2)
+    );
+    assert!(third.refuses() && third.seat.is_none());
+    one.leave(seat.row.expect("a row"));
+    assert_eq!(code(&weigh(&b, Some(&two), Way::In, &ask, true)), None);
+    let other = dir.share("/etc/other");
+    let c = current(Some(POLICY), &other);
+    assert_eq!(
+        code(&weigh(&c, Some(&other), Way::In, &ask, true)),
+        None,
+        "another policy"
+    );
+}
+
+#[test]
+fn what_only_asks_takes_no_place() {
+    let dir = Directory::new("ask");
+    let share = dir.share("/etc/policy");
+    let current = current(Some(POLICY), &share);
+    for _ in 0..5 {
+        let asked = weigh(&current, Some(&share), Way::In, &from("10.9.0.1"), false);
+        assert!(asked.refused.is_none() && asked.seat.is_none());
+    }
+}
+
+#[test]
+fn rates_and_rules_refuse() {
+    let dir = Directory::new("rules");
+    let share = dir.share("/etc/policy");
+    let current = current(Some(POLICY), &share);
+    let decide = |way, peer| weigh(&current, Some(&share), way, &from(peer), true);
+    assert_eq!(code(&decide(Way::In, "10.1.0.1")), None);
+    let late = decide(Way::In, "10.1.0.2");
+    assert_eq!(code(&late), Some(Code::Rate));
+    let after = late.refused.and_then(|r| r.retry_after_ms).expect("a time");
+    assert!(
+        (900_000..=1_000_000).contains(&after),
+        "one in 1000 s, not {after} ms"
+    );
+    assert_eq!(code(&decide(Way::In, "10.2.0.1")), Some(Code::Denied));
+    assert_eq!(code(&decide(Way::In, "192.0.2.1")), Some(Code::NoTenant));
+    assert_eq!(code(&decide(Way::Out, "10.3.0.1")), Some(Code::Denied));
+    assert_eq!(code(&decide(Way::Out, "10.4.0.1")), None);
+}
+
+#[test]
+fn observing_counts_and_refuses_nobody() {
+    let dir = Directory::new("observe");
+    let share = dir.share("/etc/policy");
+    let text = POLICY.replace("version = 1", "version = 1\nmode = \"observe\"");
+    let current = current(Some(&text), &share);
+    let decide = || weigh(&current, Some(&share), Way::In, &from("10.9.0.1"), true);
+    let seats: Vec<_> = (0..4).filter_map(|_| decide().seat?.row).collect();
+    assert_eq!(seats.len(), 4, "each holds a place, with or without right");
+    let fifth = decide();
+    assert_eq!(
+        fifth.refused.as_ref().map(|r| (r.code, r.used)),
+        Some((Code::OverLimit, 4))
+    );
+    assert!(!fifth.refuses());
+}
+
+#[test]
+fn without_a_policy_the_setting_decides() {
+    let dir = Directory::new("without");
+    let share = dir.share("/etc/policy");
+    let mut closed = current(None, &share);
+    let decide = |current: &Current| weigh(current, Some(&share), Way::In, &from("10.9.0.1"), true);
+    assert_eq!(code(&decide(&closed)), Some(Code::Unreadable));
+    closed.allow_without = true;
+    assert_eq!(code(&decide(&closed)), None);
+}
+
+#[test]
+fn limits_that_are_not_shared_hold_only_where_that_is_allowed() {
+    let alone = Share::alone("/etc/policy").expect("memory");
+    let mut blind = current(Some(POLICY), &alone);
+    let decide = |current: &Current, peer| weigh(current, Some(&alone), Way::In, &from(peer), true);
+    assert_eq!(code(&decide(&blind, "10.9.0.1")), Some(Code::Unreadable));
+    assert_eq!(code(&decide(&blind, "10.2.0.1")), Some(Code::Denied));
+    blind.limits_hold = true;
+    assert_eq!(code(&decide(&blind, "10.9.0.1")), None);
+    assert_eq!(code(&decide(&blind, "10.9.0.1")), None);
+    assert_eq!(code(&decide(&blind, "10.9.0.1")), Some(Code::OverLimit));
+}
+
+#[test]
+fn a_file_of_something_else_is_not_used() {
+    let dir = Directory::new("foreign");
+    let name = cmshim_core::tenant::share::file_name(b"/etc/policy");
+    std::fs::write(dir.0.join(name), "not a table").expect("written");
+    let why = Share::open(dir.0.to_str(), "/etc/policy").err();
+    assert!(why.is_some_and(|w| w.contains("not made by this version")));
+}
