@@ -16,16 +16,19 @@ pub enum Who {
     PeerKernel,
     /// The peer's program (or its death, which looks the same on the wire).
     PeerProgram,
+    /// The tenant policy of a peer that runs under cmshim.
+    PeerPolicy,
 }
 
 impl Who {
     /// All of them. Their places are their numbers in statistics files: new ones come last.
-    pub const ALL: [Who; 5] = [
+    pub const ALL: [Who; 6] = [
         Who::ThisProcess,
         Who::ThisKernel,
         Who::Network,
         Who::PeerKernel,
         Who::PeerProgram,
+        Who::PeerPolicy,
     ];
 
     /// The name in a sentence: "refused by the peer's kernel".
@@ -36,6 +39,7 @@ impl Who {
             Who::Network => "the network",
             Who::PeerKernel => "the peer's kernel",
             Who::PeerProgram => "the peer's program",
+            Who::PeerPolicy => "policy of the peer",
         }
     }
 }

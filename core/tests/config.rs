@@ -272,6 +272,15 @@ fn who_takes_events() {
         ("events.mode = \"thread\"", Taker::Thread),
         ("events.cpus = \"0\"", Taker::Thread),
         ("events.busy_poll_us = 1", Taker::Thread),
+        ("tenant.policy = \"/p.toml\"", Taker::Thread),
+        (
+            "tenant.policy = \"/p.toml\"\nthreads = \"off\"",
+            Taker::Inline,
+        ),
+        (
+            "tenant.policy = \"/p.toml\"\nevents.mode = \"off\"",
+            Taker::Librdmacm,
+        ),
         (
             "events.mode = \"inline\"\nevents.cpus = \"0\"",
             Taker::Inline,

@@ -11,6 +11,7 @@ use crate::sys::limits;
 use cmshim_core::codes::{event as ev, qp_state};
 use cmshim_core::explain::{self, EventQuery};
 use cmshim_core::model::{Explanation, Role, Severity, Stage};
+use cmshim_core::tenant::reason;
 use std::time::{Duration, Instant};
 
 /// rdma_get_cm_event returned, from the channel of descriptor `fd`.
@@ -113,6 +114,7 @@ unsafe fn tell(shim: &'static Shim, e: &RdmaCmEvent, before: &IdRecord) {
         // SAFETY: the id is alive.
         no_data: unsafe { dropped_unused(shim, e, before) },
         private_data: private_data.iter().flatten().any(|byte| *byte != 0),
+        policy: private_data.as_deref().and_then(reason::decode),
         event: e.event,
         status: e.status,
         transport: subject.transport_if(e.status != 0),

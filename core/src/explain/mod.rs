@@ -8,6 +8,7 @@ mod event;
 mod memory;
 mod named;
 mod plain;
+mod policy;
 mod port;
 mod qp;
 mod query;

@@ -2,6 +2,7 @@
 
 use super::Port;
 use crate::model::{Role, Transport};
+use crate::tenant::reason::OwnedReason;
 use std::time::Duration;
 
 /// A CM event and its circumstances.
@@ -25,6 +26,8 @@ pub struct EventQuery {
     pub no_data: bool,
     /// The event carries private data that is not all zero: the peer's program wrote it.
     pub private_data: bool,
+    /// The private data is the reason of a peer whose policy refused.
+    pub policy: Option<OwnedReason>,
     /// From the attempt to this event.
     pub elapsed: Option<Duration>,
     /// The local port in use.
@@ -70,6 +73,7 @@ impl Default for EventQuery {
             nested: None,
             no_data: false,
             private_data: false,
+            policy: None,
             elapsed: None,
             port: None,
             same_host: false,

@@ -1,7 +1,7 @@
 //! REJECTED and UNREACHABLE: the peer said no, or nothing.
 
 use super::query::EventQuery;
-use super::{words, Port};
+use super::{policy, words, Port};
 use crate::codes::reject;
 use crate::model::{Explanation, Role, Severity, Transport, Who};
 use std::time::Duration;
@@ -23,6 +23,11 @@ fn severity(role: Role) -> Severity {
 
 /// REJECTED: a reason of the IB CM, or an errno on iWARP.
 pub fn rejected(q: &EventQuery) -> Explanation {
+    if let Some(reason) = q.policy.as_ref().filter(|_| by_policy(q)) {
+        let known = reject::by_number(q.status);
+        let code = known.map(|r| format!("REJECTED {}, {}", r.number, r.symbol));
+        return policy::refused(reason, code.unwrap_or_default());
+    }
     if q.status < 0 {
         return rejected_errno(q);
     }
@@ -36,6 +41,11 @@ pub fn rejected(q: &EventQuery) -> Explanation {
         Some(r) => known(q, r),
         None => odd(q, "this reason is not in the InfiniBand specification"),
     }
+}
+
+/// Could a policy of the peer have ended it? rdma_reject gives these, and only a client is refused so.
+fn by_policy(q: &EventQuery) -> bool {
+    q.role != Role::Server && matches!(q.status, CONSUMER_DEFINED | ECONNREFUSED | ECONNRESET)
 }
 
 fn known(q: &EventQuery, r: &reject::Reject) -> Explanation {

@@ -2,7 +2,7 @@
 
 use super::{address, Report};
 
-/// PEER, HERE and PID in the `next` of an explanation, as far as they are known.
+/// PEER, PORT, HERE and PID in the `next` of an explanation, as far as they are known.
 pub(super) fn next(r: &Report) -> String {
     let mut out = r.explanation.next.clone();
     if let Some(dst) = r.dst {
@@ -11,6 +11,9 @@ pub(super) fn next(r: &Report) -> String {
             &format!("ip route get {}", address::route(dst)),
         );
         out = replace_word(&out, "PEER", &address::host(dst));
+        if dst.port() != 0 {
+            out = replace_word(&out, "PORT", &dst.port().to_string());
+        }
     }
     if let Some(src) = r.src {
         out = out.replace("ip route get HERE", &format!("ip route get {}", src.ip()));

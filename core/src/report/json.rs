@@ -10,7 +10,7 @@
 //! | `call` | the function that failed |
 //! | `stage` | `address`, `route`, `qp`, `connect`, `accept`, … |
 //! | `role` | `client`, `server`, `none` |
-//! | `who` | `this-process`, `this-kernel`, `network`, `peer-kernel`, `peer-program` |
+//! | `who` | `this-process`, `this-kernel`, `network`, `peer-kernel`, `peer-program`, `peer-policy` |
 //! | `verb`, `code`, `summary`, `cause`, `next` | the explanation |
 //! | `event`, `status`, `errno`, `async_event` | its numbers |
 //! | `src`, `dst` | `{addr, host, port, scope}`: local and peer; `scope`, a number, for IPv6 with one (`addr` and `host` have its interface's name) |
@@ -19,11 +19,13 @@
 //! | `device` | `{name, port, gid, roce, transport}` |
 //! | `elapsed_ms` | a number, with fractions |
 //! | `private_data` | `{len, used, text or hex, cut}`: `len` with padding, `used` without, `cut` bytes not shown |
+//! | `policy` | `{code, tenant, used, limit, retry_after_ms}`: why the peer's policy refused; see [`tenant::reason`](crate::tenant::reason) |
 //! | `details` | list of strings |
 //! | `repeats` | `{count, over_ms}`: this line stands for so many further incidents |
 
-use super::{address, duration, escape, fill, private_data, text, time, Device, Report};
+use super::{address, duration, escape, fill, private_data, refusal, text, time, Device, Report};
 use crate::model::{Numbers, Role, Severity, Stage, Transport, Who};
+use crate::tenant::reason::{Code, OwnedReason};
 use serde::Serialize;
 use std::net::SocketAddr;
 
@@ -62,6 +64,8 @@ struct Line<'a> {
     elapsed_ms: Option<f64>,
     #[serde(skip_serializing_if = "Option::is_none")]
     private_data: Option<Data>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    policy: Option<serde_json::Value>,
     #[serde(skip_serializing_if = "<[String]>::is_empty")]
     details: &'a [String],
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -158,6 +162,7 @@ pub fn json(r: &Report) -> String {
             .private_data
             .as_deref()
             .map(|d| data(d, r.private_data_max)),
+        policy: refusal(r).map(policy),
         details: &r.details,
         repeats: r.repeats.map(|n| RepeatsLine {
             count: n.count,
@@ -169,6 +174,26 @@ pub fn json(r: &Report) -> String {
         Ok(object) => escape::json(&object),
         Err(_) => text::text(r),
     }
+}
+
+fn policy(reason: OwnedReason) -> serde_json::Value {
+    let mut object = serde_json::Map::new();
+    object.insert("code".into(), reason.code_name().into());
+    if !reason.tenant.is_empty() {
+        object.insert("tenant".into(), reason.tenant.into());
+    }
+    let used = (reason.code == Ok(Code::OverLimit)).then_some(reason.used);
+    let limit = (reason.limit > 0).then_some(reason.limit);
+    for (name, number) in [
+        ("used", used),
+        ("limit", limit),
+        ("retry_after_ms", reason.retry_after_ms),
+    ] {
+        if let Some(number) = number {
+            object.insert(name.into(), number.into());
+        }
+    }
+    object.into()
 }
 
 fn data(bytes: &[u8], max: usize) -> Data {

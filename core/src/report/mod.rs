@@ -17,7 +17,8 @@ pub use private_data::{private_data, Shown};
 pub use text::{text, MAX_LINE};
 pub use time::{rfc3339, rfc3339_micros};
 
-use crate::model::{Explanation, Role, Stage, Transport};
+use crate::model::{Explanation, Role, Stage, Transport, Who};
+use crate::tenant::reason::{self, OwnedReason};
 use std::net::SocketAddr;
 use std::time::{Duration, SystemTime};
 
@@ -77,6 +78,14 @@ impl Report {
             details: Vec::new(),
             repeats: None,
         }
+    }
+}
+
+/// Why the peer's policy refused, where that is what happened.
+fn refusal(r: &Report) -> Option<OwnedReason> {
+    match (r.explanation.who, &r.private_data) {
+        (Who::PeerPolicy, Some(data)) => reason::decode(data),
+        _ => None,
     }
 }
 

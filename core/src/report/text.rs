@@ -1,6 +1,6 @@
 //! The line for people.
 
-use super::{address, duration, escape, fill, private_data, Report};
+use super::{address, duration, escape, fill, private_data, refusal, Report};
 use crate::model::{Explanation, Role, Transport};
 use std::net::SocketAddr;
 
@@ -69,7 +69,8 @@ fn brackets(out: &mut String, r: &Report) {
     groups.extend(r.details.iter().cloned());
     if let Some(data) = &r.private_data {
         let shown = private_data(data, r.private_data_max);
-        if shown.used > 0 && r.private_data_max > 0 {
+        // A reason of ours was put into words already.
+        if shown.used > 0 && r.private_data_max > 0 && refusal(r).is_none() {
             groups.push(format!("private data {shown}"));
         }
     }

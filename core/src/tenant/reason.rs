@@ -128,7 +128,7 @@ pub fn encode(reason: &Reason) -> Vec<u8> {
 pub fn decode(data: &[u8]) -> Option<OwnedReason> {
     let (version, code) = (*data.get(4)?, *data.get(5)?);
     let all = usize::from(u16::from_be_bytes([*data.get(6)?, *data.get(7)?]));
-    if !data.starts_with(&MAGIC) || version == 0 || all < EVERY {
+    if !data.starts_with(&MAGIC) || version == 0 || !(EVERY..=data.len()).contains(&all) {
         return None;
     }
     let mut reason = OwnedReason {
@@ -140,7 +140,7 @@ pub fn decode(data: &[u8]) -> Option<OwnedReason> {
         tenant: String::new(),
     };
     if version == VERSION {
-        fill(&mut reason, data.get(..all)?)?;
+        fill(&mut reason, &data[..all])?;
     }
     Some(reason)
 }
@@ -207,6 +207,9 @@ fn words(
     match code {
         Ok(Code::NoTenant) => f.write_str("no tenant matches this connection"),
         Ok(Code::Denied) => write!(f, "{whose} may not connect"),
+        Ok(Code::OverLimit) if limit == 0 => {
+            write!(f, "{whose} has as many connections as it may have")
+        }
         Ok(Code::OverLimit) => write!(f, "{whose} has {used} of {limit} connections"),
         Ok(Code::Rate) if limit > 0 => {
             write!(f, "{whose} connects more often than {limit} times a second")
