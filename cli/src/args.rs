@@ -56,6 +56,9 @@ pub enum Command {
 /// The library comes first in LD_PRELOAD; what is already there is kept. The program takes the place
 /// of cmshim: process id, terminal, signals and exit status are its own. Options that set the same key
 /// of the configuration count in the order in which they are given: the last one holds.
+///
+/// The report comes from a process that is no child of the program and waits for its end, however it ends; a shell's
+/// prompt may come before it. It covers the program and its children.
 #[derive(Debug, Args)]
 #[command(after_help = RUN_STATUS)]
 #[command(override_usage = "cmshim run [OPTIONS] [--] PROGRAM [ARGUMENT]...")]
@@ -78,6 +81,12 @@ pub struct RunArgs {
     /// Preload this library (else CMSHIM_LIBRARY, else the one installed with this program)
     #[arg(long, value_name = "PATH")]
     pub library: Option<PathBuf>,
+    /// When the program has ended, print what it did with RDMA, on one screen, to standard error
+    #[arg(long)]
+    pub report: bool,
+    /// The same into this file
+    #[arg(long, value_name = "FILE", value_hint = clap::ValueHint::FilePath)]
+    pub report_file: Option<PathBuf>,
     /// Do not warn about a program in which a preloaded library has no effect
     #[arg(short, long)]
     pub quiet: bool,

@@ -11,6 +11,7 @@ mod failure;
 mod given;
 mod man;
 mod output;
+mod report;
 mod run;
 mod stats;
 mod suggested;
@@ -25,6 +26,9 @@ use args::{Cli, Command};
 use failure::USAGE;
 
 fn main() -> ExitCode {
+    if let Some(status) = report::helper() {
+        return status;
+    }
     let cli = match Cli::from_command_line() {
         Ok(cli) => cli,
         Err(error) => return wrong_arguments(&error),

@@ -17,6 +17,7 @@ fn header() -> Header {
         boot_id: *b"0123456789abcdef",
         realtime_ns: 1_700_000_000_000_000_000,
         monotonic_ns: 5_000,
+        family: 77,
         library: "0.1.0".into(),
         program: "rping".into(),
     }

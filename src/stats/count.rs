@@ -34,13 +34,15 @@ pub fn bypassed(why: Bypass) {
     }
 }
 
-/// One system call brought so many events.
+/// One system call brought so many events, perhaps none.
 #[inline]
 pub fn batch(events: usize) {
     if let Some(words) = own::words() {
-        bump(words, COUNTERS.item(Counter::Batches as usize), 1);
-        let counted = COUNTERS.item(Counter::EventsBatched as usize);
-        bump(words, counted, events as u64);
+        if events > 0 {
+            bump(words, COUNTERS.item(Counter::Batches as usize), 1);
+            let counted = COUNTERS.item(Counter::EventsBatched as usize);
+            bump(words, counted, events as u64);
+        }
         bump(words, BATCHES.item(events.min(BATCH_SIZES - 1)), 1);
     }
 }

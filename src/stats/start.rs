@@ -6,6 +6,7 @@ use super::{clock, file};
 use crate::boundary::{guard, shim::Shim};
 use crate::sys;
 use cmshim_core::codes::errno;
+use cmshim_core::config::FAMILY_VARIABLE;
 use cmshim_core::stats::{places, Header};
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -82,6 +83,12 @@ fn reason(number: i32) -> String {
     }
 }
 
+/// The number that `cmshim run --report` has given to this process and its relatives.
+fn family() -> u64 {
+    let number = std::env::var(FAMILY_VARIABLE).ok();
+    number.and_then(|text| text.parse().ok()).unwrap_or(0)
+}
+
 fn header(program: &str) -> Header {
     Header {
         pid: std::process::id(),
@@ -91,6 +98,7 @@ fn header(program: &str) -> Header {
         boot_id: sys::boot_id().unwrap_or_default(),
         realtime_ns: clock::realtime_ns(),
         monotonic_ns: clock::now_ns(),
+        family: family(),
         library: env!("CARGO_PKG_VERSION").to_owned(),
         program: program.to_owned(),
     }

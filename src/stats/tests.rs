@@ -25,6 +25,7 @@ fn header() -> Header {
         boot_id: crate::sys::boot_id().expect("boot id"),
         realtime_ns: 0,
         monotonic_ns: 0,
+        family: 77,
         library: "test".into(),
         program: "test".into(),
     }

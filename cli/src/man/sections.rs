@@ -2,7 +2,9 @@
 
 use clap::Command;
 use clap_mangen::roff::{bold, italic, roman, Roff};
-use cmshim_core::config::{Key, CONFIG_VARIABLE, DEFAULT_PATH, KEYS, LIBRARY_VARIABLE};
+use cmshim_core::config::{
+    Key, CONFIG_VARIABLE, DEFAULT_PATH, FAMILY_VARIABLE, KEYS, LIBRARY_VARIABLE,
+};
 
 fn section(title: &str) -> Roff {
     let mut roff = Roff::new();
@@ -51,6 +53,10 @@ pub fn environment() -> Roff {
         (
             LIBRARY_VARIABLE,
             "The library that run preloads, when --library does not name one.",
+        ),
+        (
+            FAMILY_VARIABLE,
+            "A number that run --report gives to the program and its children, to know their statistics again.",
         ),
         (
             "CMSHIM_...",

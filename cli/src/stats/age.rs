@@ -69,6 +69,7 @@ mod tests {
         boot_id: [1; 16],
         realtime_ns: 1_000_000,
         monotonic_ns: 10,
+        family: 0,
         library: String::new(),
         program: String::new(),
     };

@@ -51,7 +51,12 @@ pub struct Scan {
 
 /// Looks at all files. Those of processes that died long ago go.
 pub fn scan() -> Scan {
-    let directories = directories();
+    scan_of(Vec::new())
+}
+
+/// The same, in the directories that the configuration has for a program with these names.
+pub fn scan_of(program: Vec<String>) -> Scan {
+    let directories = directories(program);
     let (now, mut found, mut refused, mut not_ours) = (Now::here(), Vec::new(), Vec::new(), 0);
     for candidate in candidates(&directories) {
         match candidate.open() {
@@ -83,7 +88,7 @@ pub fn complain(refused: &[String], not_ours: usize) {
 
 /// Processes in other pid namespaces may have the same id: a live one goes before a dead one, then the latest.
 fn of_process(pid: u32) -> Result<Found, Failure> {
-    let directories = directories();
+    let directories = directories(Vec::new());
     let (mut found, mut refused) = (Vec::new(), None);
     for candidate in candidates(&directories).filter(|c| c.pid == pid) {
         match candidate.open() {
@@ -123,8 +128,8 @@ fn nothing(whose: &str, directories: &[PathBuf]) -> Failure {
 }
 
 /// As the library would choose them in this environment.
-fn directories() -> Vec<PathBuf> {
-    let input = gather(std::env::vars_os().collect(), Vec::new(), false);
+fn directories(program: Vec<String>) -> Vec<PathBuf> {
+    let input = gather(std::env::vars_os().collect(), program, false);
     places::for_reading(load(&input).config.stats.dir.as_deref())
 }
 

@@ -33,6 +33,7 @@ impl StatsFile {
                 boot_id: [7; 16],
                 realtime_ns: MADE_REALTIME_NS,
                 monotonic_ns: MADE_NS,
+                family: 0,
                 library: "0.1.0".into(),
                 program: program.into(),
             },

@@ -39,8 +39,8 @@ pub(crate) use lines::Lines;
 pub use problem::Problem;
 pub use resolve::{load, Input, Loaded, Origin, Setting};
 pub use source::{
-    gather, read_bytes, read_file, reason, CONFIG_VARIABLE, DEFAULT_PATH, LIBRARY_VARIABLE,
-    MAX_BYTES,
+    gather, read_bytes, read_file, reason, CONFIG_VARIABLE, DEFAULT_PATH, FAMILY_VARIABLE,
+    LIBRARY_VARIABLE, MAX_BYTES,
 };
 pub(crate) use suggest::nearest;
 pub use table::{Key, Kind, Preset, KEYS};

@@ -15,6 +15,9 @@ pub const DEFAULT_PATH: &str = "/etc/cmshim.toml";
 pub const CONFIG_VARIABLE: &str = "CMSHIM_CONFIG";
 /// The variable that tells `cmshim run` which library to preload.
 pub const LIBRARY_VARIABLE: &str = "CMSHIM_LIBRARY";
+/// The variable that tells the library to which `cmshim run --report` its process belongs: a number, see
+/// [`crate::stats::Header::family`].
+pub const FAMILY_VARIABLE: &str = "CMSHIM_FAMILY";
 /// A larger file is refused: it is no configuration, and it is read in every program.
 pub const MAX_BYTES: u64 = 1 << 20;
 

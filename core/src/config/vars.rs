@@ -4,16 +4,21 @@ use std::ffi::{OsStr, OsString};
 
 use super::lookup::{row_of, row_of_variable};
 use super::problem::Problem;
-use super::source::{CONFIG_VARIABLE, LIBRARY_VARIABLE};
+use super::source::{CONFIG_VARIABLE, FAMILY_VARIABLE, LIBRARY_VARIABLE};
 use super::suggest::nearest;
 use super::table::{Kind, KEYS};
 use super::value::{shown, shown_key, Value};
 
 pub(super) const PREFIX: &str = "CMSHIM_";
 
-/// Variables with our prefix that are no keys: the file, the library that `cmshim run` takes, and
+/// Variables with our prefix that are no keys: the file, the library that `cmshim run` takes, its report, and
 /// the library that the tests take.
-const RESERVED: &[&str] = &[CONFIG_VARIABLE, LIBRARY_VARIABLE, "CMSHIM_LIB"];
+const RESERVED: &[&str] = &[
+    CONFIG_VARIABLE,
+    LIBRARY_VARIABLE,
+    FAMILY_VARIABLE,
+    "CMSHIM_LIB",
+];
 
 /// A value that a variable gives to a row of the table.
 pub(super) struct VarValue {

@@ -15,6 +15,8 @@ pub struct Header {
     pub realtime_ns: u64,
     /// The same moment on the clock of all other times.
     pub monotonic_ns: u64,
+    /// What all processes below one `cmshim run --report` share; 0 for others.
+    pub family: u64,
     /// Version of the library.
     pub library: String,
     /// As in /proc/PID/comm.
@@ -39,6 +41,7 @@ impl Header {
         }
         words[8] = self.realtime_ns;
         words[9] = self.monotonic_ns;
+        words[11] = self.family;
         words[12..16].copy_from_slice(&text::pack::<4>(&self.library));
         words[16..24].copy_from_slice(&text::pack::<8>(&self.program));
         let table = words[SECTION_TABLE..].chunks_exact_mut(3);
@@ -65,6 +68,7 @@ impl Header {
             boot_id,
             realtime_ns: word(8),
             monotonic_ns: word(9),
+            family: word(11),
             library: text::unpack(words.get(12..16).unwrap_or_default()),
             program: text::unpack(words.get(16..24).unwrap_or_default()),
         }

@@ -18,7 +18,7 @@
 //! | 6, 7 | boot id: the 16 bytes of /proc/sys/kernel/random/boot_id |
 //! | 8, 9 | when the file was made: CLOCK_REALTIME and CLOCK_MONOTONIC, in ns; all other times are CLOCK_MONOTONIC |
 //! | 10 | records that were ever begun in the flight recorder |
-//! | 11 | 0 |
+//! | 11 | the variable CMSHIM_FAMILY, a number that `cmshim run --report` gives to a program and its children; else 0 |
 //! | 12–15 | version of the library, text, padded with zero bytes |
 //! | 16–23 | name of the program as in /proc/PID/comm, text, padded with zero bytes |
 //! | 24–47 | eight sections, three words each: offset in bytes, number of items, bytes of an item |

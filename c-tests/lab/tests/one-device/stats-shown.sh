@@ -8,6 +8,23 @@ need jq python3
 export LAB_PORT=18830 CMSHIM_STATS_DIR=/run/cmshim-test-shown
 rm -rf "$CMSHIM_STATS_DIR"
 
+# What a program and its child did, told after their end; the numbers are the program's own.
+"$CMSHIM" run --library "$CMSHIM_LIB" --log-level off --report -- sh -c '"$1" 4; "$2"; exit 5' sh "$BIN/stats/timed" "$BIN/behaviour/refused" >"$LAB_TMP/reported" 2>"$LAB_TMP/report"
+expect_status 5 $? "the program's own status"
+for ((i = 0; i < 100; i++)); do
+    grep -q '^  more ' "$LAB_TMP/report" && break
+    nap 0.1
+done
+expect "$LAB_TMP/report" '^  processes   all of these together: timed [0-9]+, refused [0-9]+$'
+expect "$LAB_TMP/report" '^  connections 8 made, 1 failed, 0 open at the end, 4 requests taken$'
+expect "$LAB_TMP/report" '^  failed      1 x REJECTED 8, IB_CM_REJ_INVALID_SERVICE_ID: nobody listens there$'
+expect "$LAB_TMP/report" '^  phases      resolve_addr +5 x  p50 '
+expect "$LAB_TMP/report" '^  pool        [0-9]+ of 9 queue pairs came from it'
+expect "$LAB_TMP/report" '^  batching    not used: 3[0-9] reads on blocking channels were left to the kernel$'
+cat "$LAB_TMP/report"
+LAB_PORT=$((LAB_PORT + 1))
+rm -rf "$CMSHIM_STATS_DIR"
+
 # Refused: what it leaves behind.
 CMSHIM_LOG_LEVEL=off preloaded "$BIN/behaviour/refused" >"$LAB_TMP/refused" 2>&1
 files=("$CMSHIM_STATS_DIR"/*.cmstats)
@@ -18,7 +35,7 @@ expect "$LAB_TMP/events.refused" ' \+[0-9.]+ .?s  REJECTED 8, IB_CM_REJ_INVALID_
 expect "$LAB_TMP/stat.refused" '^  1 x REJECTED 8, IB_CM_REJ_INVALID_SERVICE_ID, by the peer.s kernel, at stage connect'
 
 # Alive, in a call that does not come back.
-CMSHIM_LOG_LEVEL=off start preloaded "$BIN/stats/hang" call >"$LAB_TMP/hang"
+"$CMSHIM" run --library "$CMSHIM_LIB" --log-level off --report-file "$LAB_TMP/report.killed" -- "$BIN/stats/hang" call >"$LAB_TMP/hang" &
 pid=$!
 for ((i = 0; i < 300; i++)); do
     grep -q connecting "$LAB_TMP/hang" && break
@@ -37,6 +54,7 @@ expect "$LAB_TMP/events.alive" 'rdma_connect: under way$'
 # Killed: nothing is lost.
 kill -KILL $pid
 wait $pid 2>/dev/null
+expect_status 137 $? "killed"
 "$CMSHIM" events $pid >"$LAB_TMP/events.dead" || fail "no events of the dead process"
 expect "$LAB_TMP/events.dead" "^hang $pid, dead, "
 expect "$LAB_TMP/events.dead" '\+[0-9.]+ .?s  ADDR_RESOLVED$'
@@ -49,4 +67,11 @@ tail -n 1 "$LAB_TMP/dead.prom" | grep -qx '# EOF' || fail "no end mark"
 expect "$LAB_TMP/hist" '^1 measured: '
 "$CMSHIM" hist $pid resolve_addr --svg "$LAB_TMP/hist.svg" || fail "no picture"
 python3 -c 'import sys, xml.dom.minidom as m; m.parse(sys.argv[1])' "$LAB_TMP/hist.svg" || fail "the picture is no XML"
+# The report of the killed one says where it was.
+for ((i = 0; i < 100; i++)); do
+    grep -q '^  more ' "$LAB_TMP/report.killed" && break
+    nap 0.1
+done
+expect "$LAB_TMP/report.killed" "^cmshim report: hang, process $pid, ran "
+expect "$LAB_TMP/report.killed" "^  ended       inside rdma_connect, peer $LAB_ADDR:$LAB_PORT\$"
 rm -rf "$CMSHIM_STATS_DIR"

@@ -1,0 +1,102 @@
+//! What failed, and why: the most frequent first.
+
+use cmshim_core::codes::event;
+use cmshim_core::explain::{self, EventQuery};
+use cmshim_core::model::{Role, Who};
+
+use super::sum::Sum;
+
+/// Lines of them; the rest is counted.
+const MOST: usize = 4;
+
+/// One code of one culprit, from all peers and processes.
+struct Failure {
+    count: u64,
+    code: String,
+    who: Option<Who>,
+    peers: Vec<std::net::IpAddr>,
+}
+
+pub fn lines(sum: &Sum) -> Vec<String> {
+    let all = gathered(sum);
+    let mut lines: Vec<String> = all.iter().take(MOST).map(told).collect();
+    if all.len() > MOST {
+        let rest = all[MOST..]
+            .iter()
+            .map(|f| f.count)
+            .fold(0, u64::saturating_add);
+        lines.push(format!("{rest} more of {} other kinds", all.len() - MOST));
+    }
+    lines
+}
+
+fn gathered(sum: &Sum) -> Vec<Failure> {
+    let mut all: Vec<Failure> = Vec::new();
+    for reason in sum.files.iter().flat_map(|f| &f.stats.reasons) {
+        let known = all
+            .iter_mut()
+            .find(|f| f.code == reason.code && f.who == reason.who);
+        let peer = reason.peer.address().map(|peer| peer.ip());
+        match known {
+            Some(known) => {
+                known.count = known.count.saturating_add(reason.count);
+                known.peers.extend(peer);
+            }
+            None => all.push(Failure {
+                count: reason.count,
+                code: reason.code.clone(),
+                who: reason.who,
+                peers: peer.into_iter().collect(),
+            }),
+        }
+    }
+    for failure in &mut all {
+        failure.peers.sort_unstable();
+        failure.peers.dedup();
+    }
+    all.sort_by(|a, b| b.count.cmp(&a.count).then_with(|| a.code.cmp(&b.code)));
+    all
+}
+
+fn told(failure: &Failure) -> String {
+    let mut line = format!("{} x {}", failure.count, failure.code);
+    if let Some(why) = why(&failure.code) {
+        line.push_str(&format!(": {why}"));
+    }
+    if let Some(who) = failure.who {
+        line.push_str(&format!(" (by {})", who.phrase()));
+    }
+    match failure.peers.as_slice() {
+        [] => {}
+        [peer] => line.push_str(&format!(", peer {peer}")),
+        [peer, rest @ ..] => line.push_str(&format!(", peer {peer} and {} more", rest.len())),
+    }
+    line
+}
+
+/// What an event's code means: "REJECTED 8, IB_CM_REJ_INVALID_SERVICE_ID".
+fn why(code: &str) -> Option<String> {
+    let code = code.split(',').next()?;
+    let (name, status) = code.split_once(' ').unwrap_or((code, "0"));
+    let told = explain::event(&EventQuery {
+        event: event::by_name(name)?.number,
+        status: status.parse().ok()?,
+        role: Role::None,
+        ..EventQuery::default()
+    });
+    Some(told.summary)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn codes_of_events_are_explained() {
+        let told = why("REJECTED 8, IB_CM_REJ_INVALID_SERVICE_ID");
+        assert_eq!(told.as_deref(), Some("nobody listens there"));
+        assert!(why("UNREACHABLE -110, ETIMEDOUT").is_some());
+        assert_eq!(why("rdma_bind_addr errno 98, EADDRINUSE"), None);
+        assert_eq!(why(""), None);
+    }
+}
