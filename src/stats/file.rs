@@ -83,7 +83,7 @@ fn check(rc: c_int) -> Result<(), i32> {
 }
 
 /// Does the limit of file sizes (ulimit -f) allow this many bytes?
-fn file_size_allows(bytes: u64) -> bool {
+pub fn file_size_allows(bytes: u64) -> bool {
     let mut limit = libc::rlimit {
         rlim_cur: 0,
         rlim_max: 0,

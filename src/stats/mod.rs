@@ -9,7 +9,7 @@ mod calls;
 mod clock;
 mod count;
 mod events;
-mod file;
+pub mod file;
 mod own;
 mod peer;
 pub mod place;

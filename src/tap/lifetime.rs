@@ -6,6 +6,7 @@ use super::{aggregator, swap, table};
 use crate::boundary::shim::{self, Shim};
 use crate::lock::lock;
 use crate::stats::{self, Bypass};
+use crate::tenant;
 use cmshim_core::config::Taker;
 use libc::c_int;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -97,8 +98,13 @@ fn end(shim: &'static Shim, tap: &'static Tap) {
         link.unlink(tap.app());
     }
     // Requests among them go with the channel: the kernel destroys all its ids.
-    while tap.queue.pop().is_some() || tap.queue.more() {
-        tap.queue.refill(&mut locked.behind);
+    loop {
+        match tap.queue.pop() {
+            Some(event) if event.is_connect_request() => tenant::kernel::ended(event.handle()),
+            Some(_) => {}
+            None if tap.queue.more() => tap.queue.refill(&mut locked.behind),
+            None => break,
+        }
     }
     locked.behind = Default::default();
     if swapped {

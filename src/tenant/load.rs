@@ -85,9 +85,7 @@ fn first(shim: &'static Shim, tenants: &Tenants, path: &str) -> Arc<Current> {
         Ok(policy) => Some(policy),
         Err(why) => {
             let then = match shim.config.tenant.on_error {
-                OnError::Deny => {
-                    "all connect requests are refused until it can be read (tenant.on_error)"
-                }
+                OnError::Deny => "all connects are refused until it can be read (tenant.on_error)",
                 OnError::Allow => "nothing is refused until it can be read (tenant.on_error)",
             };
             log::error!("tenant.policy {why}; {then}");
@@ -141,14 +139,7 @@ fn take_effect(shim: &Shim, tenants: &Tenants, path: &str, policy: Option<Policy
     let settings = &shim.config.tenant;
     let allow = settings.on_error == OnError::Allow;
     let subjects = policy.as_ref().map_or(&[][..], Policy::subjects);
-    let rows = subjects
-        .iter()
-        .map(|subject| {
-            let row = share?.row(subject.key, &subject.name)?;
-            share?.set_limit(row, subject);
-            Some(row)
-        })
-        .collect();
+    let (nobody, rows) = rows(share, subjects);
     let enforce = policy
         .as_ref()
         .map_or(!allow, |p| p.mode() == Mode::Enforce);
@@ -169,13 +160,38 @@ fn take_effect(shim: &Shim, tenants: &Tenants, path: &str, policy: Option<Policy
     }
     Arc::new(Current {
         rows,
-        nobody: share.and_then(|share| share.row(NO_TENANT_KEY, "")),
+        nobody,
         own: own(settings.name.as_deref(), settings.cgroup.as_deref()),
         limits_hold: allow,
         allow_without: allow,
         file: path.to_owned(),
         policy,
     })
+}
+
+/// The rows of nobody and of all subjects. There may be more subjects than rows: those with limits come first, and
+/// what is not counted besides is only not shown.
+fn rows(share: Option<&Share>, subjects: &[Subject]) -> (Option<usize>, Vec<Option<usize>>) {
+    let mut rows = vec![None; subjects.len()];
+    let Some(share) = share else {
+        return (None, rows);
+    };
+    let nobody = share.row(NO_TENANT_KEY, "");
+    for limited in [true, false] {
+        let wanted = subjects
+            .iter()
+            .zip(&mut rows)
+            .filter(|(s, _)| s.limited() == limited);
+        for (subject, row) in wanted {
+            *row = share.row(subject.key, &subject.name);
+            match *row {
+                Some(row) => share.set_limit(row, subject),
+                // All are taken.
+                None => break,
+            }
+        }
+    }
+    (nobody, rows)
 }
 
 /// The tenant that this process is itself: by name, or by its cgroup.
@@ -228,9 +244,7 @@ fn reload(shim: &Shim, tenants: &Tenants, path: &str) {
                 .is_some_and(|c| c.policy.is_some());
             let then = match (had, shim.config.tenant.on_error) {
                 (true, _) => "the policy that was in effect stays",
-                (false, OnError::Deny) => {
-                    "all connect requests are still refused (tenant.on_error)"
-                }
+                (false, OnError::Deny) => "all connects are still refused (tenant.on_error)",
                 (false, OnError::Allow) => "still nothing is refused (tenant.on_error)",
             };
             log::error!("tenant.policy {why}; {then}");

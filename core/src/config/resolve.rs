@@ -105,8 +105,9 @@ pub fn load(input: &Input) -> Loaded {
             origin: Origin::Default,
         })
         .collect();
-    let mut problems = apply_file(input, &mut settings);
-    problems.extend(apply_vars(input, &mut settings));
+    let mut policy_lost = false;
+    let mut problems = apply_file(input, &mut settings, &mut policy_lost);
+    problems.extend(apply_vars(input, &mut settings, &mut policy_lost));
     for problem in &mut problems {
         if concerns(problem, &input.program) {
             say_what_is_used(problem, &settings);
@@ -114,7 +115,10 @@ pub fn load(input: &Input) -> Loaded {
     }
     // Cannot fail: the values are checked against the table, and the test
     // `table_and_struct_agree` checks every row of the table against the struct.
-    let config = build(&settings).expect("table and struct agree");
+    let mut config = build(&settings).expect("table and struct agree");
+    if policy_lost && config.tenant.policy.is_none() {
+        config.tenant.policy = Some(LOST_POLICY.to_owned());
+    }
     Loaded {
         config,
         settings,
@@ -123,7 +127,23 @@ pub fn load(input: &Input) -> Loaded {
     }
 }
 
-fn apply_file(input: &Input, settings: &mut [Setting]) -> Vec<Problem> {
+/// Stands for a tenant policy that was meant, but whose name cannot be used: a mistake must not open the door. It is no
+/// file, so it counts as a policy that cannot be read.
+const LOST_POLICY: &str = "(the configuration's tenant.policy, which is wrong)";
+const POLICY_KEY: &str = "tenant.policy";
+
+/// Is one of these problems about the policy's name, or the file no TOML that speaks of one?
+fn loses_policy(problems: &[Problem], names: &[String], text: &str) -> bool {
+    problems
+        .iter()
+        .filter(|p| concerns(p, names))
+        .any(|p| match p.row {
+            Some(row) => KEYS[row].name == POLICY_KEY,
+            None => p.key.is_none() && text.contains("policy"),
+        })
+}
+
+fn apply_file(input: &Input, settings: &mut [Setting], policy_lost: &mut bool) -> Vec<Problem> {
     let Some((path, contents)) = &input.file else {
         return Vec::new();
     };
@@ -143,11 +163,13 @@ fn apply_file(input: &Input, settings: &mut [Setting]) -> Vec<Problem> {
             assign_from_file(settings, path, value);
         }
     }
+    *policy_lost |= loses_policy(&problems, &input.program, text);
     limited(problems, Some(path))
 }
 
-fn apply_vars(input: &Input, settings: &mut [Setting]) -> Vec<Problem> {
+fn apply_vars(input: &Input, settings: &mut [Setting], policy_lost: &mut bool) -> Vec<Problem> {
     let (values, problems) = vars::read(&input.vars);
+    *policy_lost |= loses_policy(&problems, &input.program, "");
     for var in values {
         settings[var.row].value = var.value;
         settings[var.row].origin = Origin::Var { name: var.name };

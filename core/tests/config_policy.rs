@@ -1,0 +1,47 @@
+//! A mistake in the configuration does not switch the tenant check off.
+
+use cmshim_core::config::{load, Input};
+
+fn policy(file: &str, vars: &[(&str, &str)], program: &str) -> Option<String> {
+    let loaded = load(&Input {
+        file: Some(("c.toml".into(), Ok(file.into()))),
+        vars: vars.iter().map(|(n, v)| (n.into(), v.into())).collect(),
+        program: vec![program.into()],
+    });
+    loaded.config.tenant.policy
+}
+
+fn closed(policy: Option<String>) -> bool {
+    policy.is_some_and(|p| !p.starts_with('/'))
+}
+
+#[test]
+fn a_wrong_name_is_a_policy_that_cannot_be_read() {
+    assert!(closed(policy(
+        "",
+        &[("CMSHIM_TENANT_POLICY", "relative")],
+        "x"
+    )));
+    assert!(closed(policy("[tenant]\npolicy = 5", &[], "x")));
+    assert!(closed(policy(
+        "[tenant]\npolicy = \"/etc/p\nlog = 1",
+        &[],
+        "x"
+    )));
+    let other = "[program.db.tenant]\npolicy = 5";
+    assert!(closed(policy(other, &[], "db")));
+    assert_eq!(policy(other, &[], "x"), None);
+}
+
+#[test]
+fn a_good_one_beside_it_and_other_mistakes_change_nothing() {
+    let good = Some("/etc/p".to_owned());
+    let vars = [("CMSHIM_TENANT_POLICY", "/etc/p")];
+    assert_eq!(policy("[tenant]\npolicy = 5", &vars, "x"), good);
+    assert_eq!(
+        policy("[tenant]\npolicy = \"/etc/p\"\n[log]\nlevel = 3", &[], "x"),
+        good
+    );
+    assert_eq!(policy("[log]\nlevel = 3", &[], "x"), None);
+    assert_eq!(policy("[log\n", &[], "x"), None);
+}
