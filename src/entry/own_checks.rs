@@ -43,7 +43,7 @@ pub type cmshim_access_check = Option<
 /// `check` runs in the program's own thread that takes the event, perhaps in several at once. It holds nothing up but
 /// that thread, and may leave by an exception or longjmp: the request is refused at the latest when the
 /// thread takes its next event. After `tenant.check_ms` (1000 by default) without an answer the request is
-/// refused, whatever `check` says later. It must not take events of the same channel.
+/// refused, whatever `check` says later (not with `threads = "off"`). It must not take events of the same channel.
 ///
 /// Returns 0, or -1 with errno EOPNOTSUPP: the shim is not in effect in this process, and nothing would be
 /// asked. Any thread may call it; a check that is replaced may still be running.

@@ -1,5 +1,6 @@
 //! What is told of a decision: to the peer in the reject's private data, to the log as a line, to the audit log.
 
+use super::api::errno_of;
 use super::decide::{Current, Decision, Refusal, Way};
 use crate::boundary::shim::Shim;
 use crate::reasons::emit::{self, Line};
@@ -49,14 +50,9 @@ pub fn decision(shim: &'static Shim, current: &Current, way: Way, ask: &Ask, dec
         return;
     };
     stats::probes::refusal(0, refusal.code as u8);
-    let severity = match decision.observed {
-        true => Severity::Info,
-        false => Severity::Warn,
-    };
-    if !emit::wanted(shim, severity) {
-        return;
+    if emit::wanted(shim, Severity::Warn) {
+        line(shim, way, ask, decision, refusal, &current.file);
     }
-    line(shim, way, ask, decision, refusal, severity, &current.file);
 }
 
 fn line(
@@ -65,7 +61,6 @@ fn line(
     ask: &Ask,
     decision: &Decision,
     refusal: &Refusal,
-    severity: Severity,
     file: &str,
 ) {
     let verb = match decision.observed {
@@ -73,7 +68,9 @@ fn line(
         false => "refused",
     };
     let code = match way {
+        _ if decision.observed => "the policy only observes",
         Way::In => "REJECTED 28, IB_CM_REJ_CONSUMER_DEFINED",
+        Way::Out if errno_of(refusal.code) == libc::ECONNREFUSED => "ECONNREFUSED",
         Way::Out => "EACCES",
     };
     let place = match decision.line {
@@ -89,7 +86,7 @@ fn line(
         ),
     };
     let explanation =
-        Explanation::new(Who::ThisProcess, severity, verb, code, summary).with_next(next);
+        Explanation::new(Who::ThisProcess, Severity::Warn, verb, code, summary).with_next(next);
     let (src, dst) = ends(way, ask);
     let subject = Subject {
         src,
