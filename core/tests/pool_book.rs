@@ -31,7 +31,7 @@ fn key() -> Key {
 }
 
 fn book(settings: Settings) -> Book<u32> {
-    let mut book = Book::new(settings);
+    let mut book = Book::new(settings, Default::default());
     book.opened(CONTEXT);
     book.pd(PD, CONTEXT);
     book.cq(CQ);

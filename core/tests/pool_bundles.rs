@@ -30,7 +30,7 @@ fn bundle() -> Key {
 }
 
 fn book(settings: Settings) -> Book<u32> {
-    let mut book = Book::new(settings);
+    let mut book = Book::new(settings, Default::default());
     book.opened(CONTEXT);
     book.pd(PD, CONTEXT);
     book

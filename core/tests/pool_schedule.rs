@@ -90,7 +90,7 @@ impl World {
             share: SHARE,
         };
         let mut world = World {
-            book: Book::new(settings),
+            book: Book::new(settings, Default::default()),
             now: Instant::now(),
             next: 0,
             pooled: HashMap::new(),

@@ -74,17 +74,40 @@ pub fn run<T>(work: impl FnOnce() -> T) -> Option<T> {
     if inside() {
         return None;
     }
-    let errno_before = errno();
+    let before = step_in();
+    let result = catch_unwind(AssertUnwindSafe(work));
+    step_out(&before);
+    result.ok()
+}
+
+/// What this thread had before our own code.
+struct Before {
+    errno: c_int,
+    mask: sigset_t,
+    cancel: c_int,
+}
+
+// Out of line: `run` stands in each entry, some of them several times.
+#[inline(never)]
+fn step_in() -> Before {
+    let errno = errno();
     let mask = block_signals();
     let cancel = set_cancel_state(PTHREAD_CANCEL_DISABLE);
     INSIDE.with(|i| i.set(true));
-    let result = catch_unwind(AssertUnwindSafe(work));
+    Before {
+        errno,
+        mask,
+        cancel,
+    }
+}
+
+#[inline(never)]
+fn step_out(before: &Before) {
     INSIDE.with(|i| i.set(false));
-    set_errno(errno_before);
+    set_errno(before.errno);
     // Whoever leaves from here on, by cancellation or by longjmp out of a handler, leaves nothing behind.
-    set_cancel_state(cancel);
-    restore_signals(&mask);
-    result.ok()
+    set_cancel_state(before.cancel);
+    restore_signals(&before.mask);
 }
 
 /// Holds cancellation back from here on; gives the state that was.

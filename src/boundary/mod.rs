@@ -117,6 +117,11 @@ impl Call {
         self.shim.is_some()
     }
 
+    /// The shim, for work that needs no guard: it takes no lock, allocates nothing and calls nobody.
+    pub fn shim(&self) -> Option<&'static Shim> {
+        self.shim.filter(|shim| shim.on())
+    }
+
     /// Its time counts as this phase: where the same entry may be served in two ways.
     pub fn counts_as(&mut self, phase: stats::Phase) {
         self.began.counts_as(phase);
@@ -236,12 +241,20 @@ fn guarded<T>(shim: &'static Shim, work: impl FnOnce() -> T) -> Option<T> {
         assert!(std::env::var_os("CMSHIM_TEST_PANIC").is_none(), "asked for");
         work()
     });
-    if result.is_none() {
-        shim.broke();
-    } else if memory::short() {
-        shim.off(|| "out of memory".to_owned());
+    if result.is_none() || memory::short() {
+        turn_off(shim, result.is_none());
     }
     result
+}
+
+#[cold]
+#[inline(never)]
+fn turn_off(shim: &'static Shim, broke: bool) {
+    if broke {
+        shim.broke();
+    } else {
+        shim.off(|| "out of memory".to_owned());
+    }
 }
 
 /// A symbol that no library has: one line, and the failure value that the caller returns.

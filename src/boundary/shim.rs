@@ -25,9 +25,15 @@ static SHIM: OnceBox<Shim> = OnceBox::new();
 pub fn get() -> Option<&'static Shim> {
     let shim = match SHIM.get() {
         Some(shim) => shim,
-        None => super::guard::run(first_call)?,
+        None => made()?,
     };
     shim.on().then_some(shim)
+}
+
+#[cold]
+#[inline(never)]
+fn made() -> Option<&'static Shim> {
+    super::guard::run(first_call)
 }
 
 fn first_call() -> &'static Shim {

@@ -3,7 +3,6 @@
 use crate::abi::cm::{RdmaCmId, RdmaEventChannel};
 use crate::abi::verbs::IbvQp;
 use crate::boundary;
-use crate::pool;
 use crate::real;
 use crate::reasons::{asynchronous, calls, events, waits};
 use crate::stats::Entry;
@@ -74,18 +73,13 @@ pub unsafe extern "C-unwind" fn ibv_destroy_qp(qp: *mut IbvQp) -> c_int {
         return boundary::missing("ibv_destroy_qp", libc::ENOSYS);
     };
     let call = boundary::enter(Entry::ibv_destroy_qp);
-    let (key, record, timed) = call.decide((None, None, None), |shim| {
+    let (key, record) = call.decide((None, None), |shim| {
         // SAFETY: the program's queue pair, alive until the real call.
         let key = unsafe { waits::destroy_qp_begins(shim, "ibv_destroy_qp", qp) };
-        (
-            key,
-            asynchronous::forget(shim, qp),
-            pool::counts::destroys(shim),
-        )
+        (key, asynchronous::forget(shim, qp))
     });
     // SAFETY: the program's own argument.
     let rc = unsafe { real(qp) };
-    pool::counts::destroyed(timed);
     call.watched(rc, key.is_some(), |shim, ended| {
         waits::call_ends(shim, key);
         if ended.failed.is_some() {

@@ -46,6 +46,13 @@ enum Now {
 
 thread_local! {
     static NOW: Cell<Now> = const { Cell::new(Now::Nothing) };
+    /// Is it something? Each creation asks that.
+    static BUSY: Cell<bool> = const { Cell::new(false) };
+}
+
+fn set(now: Now) -> Now {
+    BUSY.set(!matches!(now, Now::Nothing));
+    NOW.replace(now)
 }
 
 /// rdma_create_qp or rdma_create_qp_ex begins: is it one for a bundle? Then `ends` is to be called.
@@ -73,16 +80,16 @@ pub unsafe fn begins(
     }
     // SAFETY: as promised by the caller.
     let key = unsafe { key(id, pd, attr) }?;
-    let since = Instant::now();
+    let now = Instant::now();
     let pool = &shim.state().pool;
-    let taken = pool.with(shim, |book| book.take(&key, since));
+    let taken = pool.with(shim, |book| book.take(&key, now));
     match taken {
         Taken::Hit { item, .. } => {
             if let Some(now) = served(shim, frame, key, item) {
-                NOW.set(now);
+                set(now);
                 // SAFETY: a ready one is alive, and this call's until it is handed out.
                 let number = unsafe { (*item.qp()).qp_num };
-                pool.counts.hit(number, since.elapsed());
+                pool.counts.hit(number);
                 return Some(key);
             }
             pool.counts.destroyed(&pool.counts.evicted);
@@ -90,7 +97,7 @@ pub unsafe fn begins(
         }
         Taken::Miss(why) => pool.counts.miss(why),
     }
-    NOW.set(Now::Missed { frame });
+    set(Now::Missed { frame });
     Some(key)
 }
 
@@ -208,12 +215,15 @@ pub unsafe fn next_qp(pd: *const IbvPd, attr: *mut IbvQpInitAttr) -> Option<*mut
 
 /// Is this thread inside an rdma_create_qp that makes all pieces itself?
 pub fn missed() -> bool {
-    matches!(NOW.get(), Now::Missed { .. })
+    BUSY.get() && matches!(NOW.get(), Now::Missed { .. })
 }
 
 /// Hands out the next piece if it is the one that is asked for. If not, librdmacm works in another way
 /// than it is known to: the rest is destroyed, and the call goes to the real library.
 fn take<T>(choose: impl FnOnce(&Key, &Ready, &Own, Piece) -> Option<(T, Piece)>) -> Option<T> {
+    if !BUSY.get() {
+        return None;
+    }
     let Now::Served {
         frame,
         key,
@@ -226,7 +236,7 @@ fn take<T>(choose: impl FnOnce(&Key, &Ready, &Own, Piece) -> Option<(T, Piece)>)
     };
     match choose(&key, &ready, &own, next) {
         Some((piece, after)) => {
-            NOW.set(Now::Served {
+            set(Now::Served {
                 frame,
                 key,
                 ready,
@@ -239,7 +249,7 @@ fn take<T>(choose: impl FnOnce(&Key, &Ready, &Own, Piece) -> Option<(T, Piece)>)
             if let Some(shim) = shim::existing() {
                 guard::run(|| drop_rest(shim));
             }
-            NOW.set(Now::Missed { frame });
+            set(Now::Missed { frame });
             None
         }
     }
@@ -249,7 +259,7 @@ fn take<T>(choose: impl FnOnce(&Key, &Ready, &Own, Piece) -> Option<(T, Piece)>)
 fn drop_rest(shim: &Shim) {
     let Now::Served {
         ready, own, next, ..
-    } = NOW.replace(Now::Nothing)
+    } = set(Now::Nothing)
     else {
         return;
     };
@@ -278,7 +288,7 @@ fn drop_rest(shim: &Shim) {
 pub fn ends(shim: &'static Shim, key: &Key, worked: bool) {
     let was_miss = missed();
     drop_rest(shim);
-    NOW.set(Now::Nothing);
+    set(Now::Nothing);
     if !worked {
         return;
     }
@@ -295,6 +305,6 @@ pub fn ends(shim: &'static Shim, key: &Key, worked: bool) {
         .map_while(|_| channel::open_pair(context))
         .collect();
     if pool.with(shim, |book| book.add_pairs(key, now, pairs)) {
-        ring(shim);
+        ring(shim, now);
     }
 }

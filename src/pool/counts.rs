@@ -1,42 +1,8 @@
 //! What the pool did, counted.
 
-use crate::boundary::shim::Shim;
-use crate::stats::{self, Bypass, Counter};
+use crate::stats::{self, Bypass, Counter, Phase};
 use cmshim_core::pool::Miss;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::time::{Duration, Instant};
-
-/// Number of buckets: the last one begins at 2^38 ns, about 4.6 minutes.
-const BUCKETS: usize = 40;
-
-/// Durations, counted by powers of two of a nanosecond: bucket N holds those below 2^N.
-pub struct Times([AtomicU64; BUCKETS]);
-
-impl Default for Times {
-    fn default() -> Times {
-        Times(std::array::from_fn(|_| AtomicU64::new(0)))
-    }
-}
-
-impl Times {
-    pub fn add(&self, took: Duration) {
-        let nanos = u64::try_from(took.as_nanos()).unwrap_or(u64::MAX);
-        let bucket = (64 - nanos.leading_zeros() as usize).min(BUCKETS - 1);
-        self.0[bucket].fetch_add(1, Ordering::Relaxed);
-    }
-
-    /// Upper end of the bucket that holds the given share, in nanoseconds; `None` if nothing was counted.
-    pub fn below(&self, percent: u64) -> Option<u64> {
-        let counts: Vec<u64> = self.0.iter().map(|b| b.load(Ordering::Relaxed)).collect();
-        let total: u64 = counts.iter().sum();
-        let wanted = (total * percent).div_ceil(100).max(1);
-        let mut sum = 0;
-        counts.iter().enumerate().find_map(|(bucket, count)| {
-            sum += count;
-            (sum >= wanted).then_some(1 << bucket)
-        })
-    }
-}
 
 #[derive(Default)]
 pub struct Counts {
@@ -54,10 +20,6 @@ pub struct Counts {
     pub rescued: AtomicU64,
     /// Asynchronous events of ready ones, acknowledged and dropped.
     pub events_dropped: AtomicU64,
-    hit_times: Times,
-    pub miss_times: Times,
-    /// The program's own destructions.
-    pub destroy_times: Times,
 }
 
 impl Counts {
@@ -74,9 +36,8 @@ impl Counts {
     }
 
     /// One that lay ready was given to the program.
-    pub fn hit(&self, qp_num: u32, took: Duration) {
+    pub fn hit(&self, qp_num: u32) {
         one(&self.hits);
-        self.hit_times.add(took);
         stats::pool_hit(qp_num);
         stats::take(Counter::PoolIdle, 1);
     }
@@ -113,15 +74,12 @@ impl Counts {
         if get(&self.hits) == 0 && misses.is_empty() {
             return;
         }
-        let times = |times: &Times| {
-            let below = |percent| {
-                let nanos = times.below(percent)?;
-                Some(format!("{}", nanos.div_ceil(1000)))
-            };
-            match (below(50), below(99)) {
-                (Some(half), Some(most)) => format!("p50 < {half} us, p99 < {most} us"),
-                _ => "none".to_owned(),
+        let times = |phase| match (stats::below(phase, 50), stats::below(phase, 99)) {
+            (Some(half), Some(most)) => {
+                let us = |ns: u64| ns.div_ceil(1000);
+                format!("p50 < {} us, p99 < {} us", us(half), us(most))
             }
+            _ => "none".to_owned(),
         };
         log::info!(
             "pool: hits {}; misses: {}; made {}, not made {}, evicted {}, given back {}, rescued {}, events dropped {}; \
@@ -134,45 +92,14 @@ impl Counts {
             get(&self.given_back),
             get(&self.rescued),
             get(&self.events_dropped),
-            times(&self.hit_times),
-            times(&self.miss_times),
-            times(&self.destroy_times),
+            times(Phase::CreateQpHit),
+            times(Phase::CreateQpMiss),
+            times(Phase::DestroyQpMiss),
         );
-    }
-}
-
-/// A destruction of the program's own begins.
-pub fn destroys(shim: &'static Shim) -> Option<(&'static Counts, Instant)> {
-    super::enabled(shim).then(|| (&shim.state().pool.counts, Instant::now()))
-}
-
-/// It is over. (Outside of the guard: nothing but counters is touched.)
-pub fn destroyed(timed: Option<(&'static Counts, Instant)>) {
-    if let Some((counts, since)) = timed {
-        counts.destroy_times.add(since.elapsed());
     }
 }
 
 /// One more.
 pub fn one(counter: &AtomicU64) {
     counter.fetch_add(1, Ordering::Relaxed);
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn half_and_nearly_all_of_the_durations_are_told() {
-        let times = Times::default();
-        assert_eq!(times.below(50), None);
-        for _ in 0..98 {
-            times.add(Duration::from_nanos(900));
-        }
-        times.add(Duration::from_micros(900));
-        times.add(Duration::from_secs(100_000));
-        assert_eq!(times.below(50), Some(1024));
-        assert_eq!(times.below(99), Some(1 << 20));
-        assert_eq!(times.below(100), Some(1 << (BUCKETS - 1)));
-    }
 }

@@ -1,10 +1,10 @@
 //! A creation: served from the pool, or noted so that the next ones can be.
 
-use super::{abi_caps, bundle, caps, enabled, evict, ring};
+use super::{abi_caps, bundle, caps, enabled, evict, ring, Ready};
 use crate::abi::verbs::{IbvPd, IbvQp, IbvQpInitAttr};
 use crate::boundary::shim::Shim;
 use crate::stats::{self, Bypass};
-use cmshim_core::pool::{Key, Miss, Taken};
+use cmshim_core::pool::{Key, Miss, Taken, FEW};
 use std::ptr::null_mut;
 use std::time::Instant;
 
@@ -16,7 +16,6 @@ pub struct Asked {
     /// The attributes as the program wrote them; `None` where the pool has no say.
     before: Option<IbvQpInitAttr>,
     key: Option<Key>,
-    since: Option<Instant>,
 }
 
 impl Asked {
@@ -24,12 +23,57 @@ impl Asked {
         served: null_mut(),
         before: None,
         key: None,
-        since: None,
     };
 
     /// Is there something to do after the real call went well?
     pub fn watched(&self) -> bool {
         self.before.is_some()
+    }
+}
+
+/// `ibv_create_qp` begins: is one in front? Then the call gets it at once, with nothing that
+/// `boundary::guard` would be needed for: no lock, no memory, no call. The key where the book is to know of it.
+///
+/// # Safety
+/// `pd` and `attr` are the program's own arguments of ibv_create_qp.
+pub unsafe fn at_once(
+    shim: &Shim,
+    pd: *const IbvPd,
+    attr: *mut IbvQpInitAttr,
+) -> Option<(*mut IbvQp, Option<Key>)> {
+    // SAFETY: as promised by the caller.
+    let (domain, wanted) = unsafe { (pd.as_ref()?, attr.as_mut()?) };
+    if !enabled(shim) || bundle::missed() {
+        return None;
+    }
+    let key = key(domain, wanted);
+    let pool = &shim.state().pool;
+    let (item, left) = pool.front.take(&key)?;
+    // SAFETY: it was taken for this call.
+    let qp = unsafe { hand_out(&item, wanted) };
+    pool.counts.hit(qp.1);
+    Some((qp.0, (left <= FEW).then_some(key)))
+}
+
+/// What was taken in front is told.
+pub fn taken(shim: &'static Shim, key: &Key) {
+    let now = Instant::now();
+    let pool = &shim.state().pool;
+    if pool.with(shim, |book| book.taken(key, now)) {
+        ring(shim, now);
+    }
+}
+
+/// A ready one becomes the caller's, with its context; and its number.
+///
+/// # Safety
+/// The item was taken, and is given to nobody else.
+unsafe fn hand_out(item: &Ready, wanted: &mut IbvQpInitAttr) -> (*mut IbvQp, u32) {
+    wanted.cap = abi_caps(&item.caps);
+    // SAFETY: a ready one is alive, and the pool's until here.
+    unsafe {
+        (*item.qp()).qp_context = wanted.qp_context;
+        (item.qp(), (*item.qp()).qp_num)
     }
 }
 
@@ -53,27 +97,23 @@ pub unsafe fn begins(shim: &'static Shim, pd: *const IbvPd, attr: *mut IbvQpInit
             ..Asked::NO
         };
     }
-    let since = Instant::now();
+    let now = Instant::now();
     let key = key(domain, wanted);
     let pool = &shim.state().pool;
     let mut asked = Asked {
         served: null_mut(),
         before: Some(*wanted),
         key: Some(key),
-        since: Some(since),
     };
-    match pool.with(shim, |book| book.take(&key, since)) {
+    match pool.with(shim, |book| book.take(&key, now)) {
         Taken::Hit { item, ring: work } => {
-            wanted.cap = abi_caps(&item.caps);
-            // SAFETY: a ready one is alive, and the pool's until here.
-            unsafe { (*item.qp()).qp_context = wanted.qp_context };
-            asked.served = item.qp();
+            // SAFETY: it was taken for this call.
+            let (served, number) = unsafe { hand_out(&item, wanted) };
+            asked.served = served;
             if work {
-                ring(shim);
+                ring(shim, now);
             }
-            // SAFETY: as above.
-            let number = unsafe { (*asked.served).qp_num };
-            pool.counts.hit(number, since.elapsed());
+            pool.counts.hit(number);
         }
         Taken::Miss(why) => {
             pool.counts.miss(why);
@@ -114,10 +154,11 @@ pub fn warm(shim: &'static Shim, domain: &IbvPd, wanted: &IbvQpInitAttr, number:
     }
     let key = key(domain, wanted);
     let pool = &shim.state().pool;
-    match pool.with(shim, |book| book.wish(&key, Instant::now(), number)) {
+    let now = Instant::now();
+    match pool.with(shim, |book| book.wish(&key, now, number)) {
         Ok(work) => {
             if work {
-                ring(shim);
+                ring(shim, now);
             }
             true
         }
@@ -163,9 +204,6 @@ pub unsafe fn make_room(
 /// `attr` is what the program gave to ibv_create_qp.
 pub unsafe fn created(shim: &'static Shim, asked: &Asked, attr: *const IbvQpInitAttr) {
     let pool = &shim.state().pool;
-    if let Some(since) = asked.since {
-        pool.counts.miss_times.add(since.elapsed());
-    }
     // SAFETY: as promised by the caller.
     let (Some(before), Some(key), Some(after)) =
         (asked.before, asked.key, unsafe { attr.as_ref() })
@@ -176,8 +214,9 @@ pub unsafe fn created(shim: &'static Shim, asked: &Asked, attr: *const IbvQpInit
         pool.counts.miss(Miss::Changed);
         return;
     }
-    if pool.with(shim, |book| book.created(&key, Instant::now())) {
-        ring(shim);
+    let now = Instant::now();
+    if pool.with(shim, |book| book.created(&key, now)) {
+        ring(shim, now);
     }
 }
 

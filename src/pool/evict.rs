@@ -16,6 +16,7 @@ const AT_EXIT: Duration = Duration::from_millis(500);
 
 /// Everything of this scope is gone when this returns. It waits for one that is just being made, or
 /// destroyed by another thread.
+#[inline(never)]
 pub fn evict(shim: &Shim, scope: Scope) {
     let pool = &shim.state().pool;
     let evicted = pool.with(shim, |book| book.evict(scope));
@@ -60,6 +61,7 @@ fn wait<'a, T>(pool: &'a Pool, held: MutexGuard<'a, T>, limit: Duration) -> Mute
 
 /// A call of the program's own failed with this errno: gives up all that the pool has, if that may
 /// help. True if the call is worth a second try.
+#[inline(never)]
 pub fn make_room(shim: &Shim, errno: i32) -> bool {
     let short = matches!(
         errno,
@@ -85,6 +87,7 @@ pub fn make_room(shim: &Shim, errno: i32) -> bool {
 
 /// Destroys one that was taken off the shelf, with all that was made with it. A device that is gone is no
 /// error of these calls; after another one the object is left to the kernel.
+#[inline(never)]
 pub fn destroy(item: Ready) {
     destroy_qp(item.qp());
     if let Some(own) = item.own {

@@ -16,10 +16,10 @@ use crate::abi::verbs::{IbvQp, IbvQpCap};
 use crate::boundary::shim::Shim;
 use crate::keeper;
 use crate::lock::lock;
-use cmshim_core::pool::{Book, Caps, Pair};
+use cmshim_core::pool::{Book, Caps, Front, Pair, Small};
 use counts::Counts;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Condvar, Mutex};
+use std::sync::{Arc, Condvar, Mutex};
 use std::time::Instant;
 
 /// The pool of one process. The book's lock is never held during a real call, nor while another lock
@@ -27,6 +27,8 @@ use std::time::Instant;
 #[derive(Default)]
 pub struct Pool {
     book: Mutex<Option<Book<Ready>>>,
+    /// Some of the ready ones, taken without a lock.
+    front: Arc<Front>,
     /// Rung when something that was being made or destroyed is done.
     landed: Condvar,
     /// The process is exiting: nothing is made any more.
@@ -58,6 +60,18 @@ impl Ready {
     }
 }
 
+/// Bundles take part in more than one call, and are not taken without the lock.
+impl Small for Ready {
+    fn small(&self) -> Option<(usize, Caps)> {
+        self.own.is_none().then_some((self.qp, self.caps))
+    }
+
+    fn large(qp: usize, caps: Caps) -> Ready {
+        let own = None;
+        Ready { qp, caps, own }
+    }
+}
+
 /// Is there a pool in this process?
 pub fn enabled(shim: &Shim) -> bool {
     shim.config.pool.enable && shim.config.threads
@@ -67,7 +81,7 @@ impl Pool {
     /// Works with the book, which is set up on first use.
     fn with<T>(&self, shim: &Shim, work: impl FnOnce(&mut Book<Ready>) -> T) -> T {
         let mut book = lock(&self.book);
-        work(book.get_or_insert_with(|| Book::new(shim.config.pool.settings())))
+        work(book.get_or_insert_with(|| Book::new(shim.config.pool.settings(), self.front.clone())))
     }
 
     /// Says that something was made or destroyed.
@@ -77,8 +91,8 @@ impl Pool {
 }
 
 /// There is work for the keeper, now.
-fn ring(shim: &'static Shim) {
-    shim.state().watch.pool_at(Instant::now());
+fn ring(shim: &'static Shim, now: Instant) {
+    shim.state().watch.pool_at(now);
     keeper::ensure(shim);
 }
 

@@ -51,6 +51,7 @@ pub fn ended(
 
 /// ibv_get_device_list gave no device: told once, when the program itself asked. Many programs only
 /// look whether there is one.
+#[inline(never)]
 pub fn no_device(shim: &'static Shim, found: Ended) {
     static TOLD: AtomicBool = AtomicBool::new(false);
     let wanted = found.outermost && emit::wanted(shim, Severity::Info);
@@ -111,6 +112,7 @@ fn opens_files(call: &str) -> bool {
     )
 }
 
+#[inline(never)]
 fn tell(
     shim: &'static Shim,
     call: &'static str,

@@ -184,6 +184,7 @@ fn own_phase(entry: Entry) -> Option<Phase> {
     match entry {
         Entry::ibv_create_qp => Some(Phase::CreateQpMiss),
         Entry::rdma_destroy_id => Some(Phase::Destroy),
+        Entry::ibv_destroy_qp => Some(Phase::DestroyQpMiss),
         _ => None,
     }
 }

@@ -3,7 +3,7 @@
 use super::own::{self, Words};
 use super::{clock, probes, reasons, Bypass, Counter, Phase};
 use cmshim_core::stats::layout::{BATCHES, BYPASSES, COUNTERS, PHASES};
-use cmshim_core::stats::{bucket_of, BATCH_SIZES};
+use cmshim_core::stats::{bucket_bounds, bucket_of, BATCH_SIZES, BUCKETS};
 use std::sync::atomic::Ordering;
 
 /// Is anything counted in this process now?
@@ -70,6 +70,20 @@ pub fn time_ns(phase: Phase, ns: u64) {
     if let Some(words) = own::words() {
         measure(words, phase, ns);
     }
+}
+
+/// What the given share of a phase's times is below, in ns; `None` if there is none.
+pub fn below(phase: Phase, percent: u64) -> Option<u64> {
+    let words = own::words()?;
+    let at = PHASES.item(phase as usize) + 2;
+    let buckets = || (0..BUCKETS).map(|b| words[at + b].load(Ordering::Relaxed));
+    let wanted = (buckets().sum::<u64>() * percent).div_ceil(100).max(1);
+    let mut sum = 0;
+    let reached = |count| {
+        sum += count;
+        sum >= wanted
+    };
+    buckets().position(reached).map(|b| bucket_bounds(b).1)
 }
 
 /// A finding, counted by code and peer.

@@ -6,14 +6,14 @@ pool_port=8600
 middle() { sort -n | awk '{ v[NR] = $1 } END { print v[int((NR + 1) / 2)] }'; }
 
 pool_round() { # KIND LIBRARIES KEY=VALUE...
-    local kind=$1 libraries=$2 pause=0
+    local kind=$1 libraries=$2 pause=0 cycles=$((${BENCH_CYCLES:-100} * 4))
     shift 2
     pool_port=$((pool_port + 1))
-    [ "$kind" != raw ] || pause=3000
+    [ "$kind" != raw ] || pause=1000
     [ -z "${POOL_PAUSE:-}" ] || pause=$POOL_PAUSE
     (
         export LAB_PORT=$pool_port "$@"
-        LD_PRELOAD=$libraries "$BIN/pool/churn" "$kind" "${BENCH_CYCLES:-100}" "$pause" times
+        LD_PRELOAD=$libraries "$BIN/pool/churn" "$kind" "$cycles" "$pause" times
     ) || fail "the pool's churn does not run"
 }
 

@@ -4,7 +4,9 @@
 # Boot a guest and wait for it to end.
 # usage: vng_run DIR [vng options...] -- COMMAND...   (DIR is written through to the host)
 vng_run() {
-    local dir=$1 kernel accel=(--disable-kvm) options=()
+    # tsc=reliable: the kernel mistrusts an emulated processor's counter, and then each look at a clock is a system call that
+    # asks an emulated device.
+    local dir=$1 kernel accel=(--disable-kvm --append tsc=reliable) options=()
     shift
     while [ "$#" -gt 0 ] && [ "$1" != -- ]; do
         options+=("$1")

@@ -1,8 +1,10 @@
 //! The book: shelves of ready ones, the objects they stand on, and what is being made or destroyed
 //! at the moment.
 
-use super::{Key, Miss, Pace, Settings, QPT_RC, QPT_UC};
-use std::collections::{HashMap, VecDeque};
+use super::hash::Map;
+use super::{Front, Key, Miss, Pace, Settings, Small, QPT_RC, QPT_UC};
+use std::collections::VecDeque;
+use std::sync::Arc;
 use std::time::Instant;
 
 /// Most keys that are remembered; those that were seen once are forgotten first.
@@ -14,6 +16,8 @@ pub type Pair = [usize; 2];
 /// The ready ones of one key.
 pub(super) struct Shelf<T> {
     pub(super) ready: Vec<T>,
+    /// So many more were put in front; some may be taken meanwhile.
+    pub(super) fronted: u32,
     pub(super) pace: Pace,
     /// In the queue of those to be filled.
     pub(super) hungry: bool,
@@ -21,6 +25,12 @@ pub(super) struct Shelf<T> {
     pub(super) surplus: u32,
     /// The pool's own creation failed: none before this time.
     pub(super) pause: Option<Instant>,
+}
+
+impl<T> Shelf<T> {
+    pub(super) fn have(&self) -> u32 {
+        self.ready.len() as u32 + self.fronted
+    }
 }
 
 /// A device, as far as it was opened by this process.
@@ -108,13 +118,14 @@ pub struct Evicted<T> {
 
 pub struct Book<T> {
     pub(super) settings: Settings,
-    pub(super) shelves: HashMap<Key, Shelf<T>>,
-    pub(super) contexts: HashMap<usize, Context>,
+    pub(super) front: Arc<Front>,
+    pub(super) shelves: Map<Key, Shelf<T>>,
+    pub(super) contexts: Map<usize, Context>,
     /// Protection domains and shared receive queues that were created through us.
-    pub(super) pds: HashMap<usize, usize>,
-    pub(super) srqs: HashMap<usize, ()>,
+    pub(super) pds: Map<usize, usize>,
+    pub(super) srqs: Map<usize, ()>,
     /// Completion queues likewise, with the keys that stand on them.
-    pub(super) cqs: HashMap<usize, Vec<Key>>,
+    pub(super) cqs: Map<usize, Vec<Key>>,
     pub(super) hungry: VecDeque<Key>,
     pub(super) surplus: VecDeque<Key>,
     pub(super) flights: Vec<Flight>,
@@ -126,15 +137,16 @@ pub struct Book<T> {
     pub(super) tidy: bool,
 }
 
-impl<T> Book<T> {
-    pub fn new(settings: Settings) -> Book<T> {
+impl<T: Small> Book<T> {
+    pub fn new(settings: Settings, front: Arc<Front>) -> Book<T> {
         Book {
             settings,
-            shelves: HashMap::new(),
-            contexts: HashMap::new(),
-            pds: HashMap::new(),
-            srqs: HashMap::new(),
-            cqs: HashMap::new(),
+            front,
+            shelves: Map::default(),
+            contexts: Map::default(),
+            pds: Map::default(),
+            srqs: Map::default(),
+            cqs: Map::default(),
             hungry: VecDeque::new(),
             surplus: VecDeque::new(),
             flights: Vec::new(),
@@ -202,21 +214,29 @@ impl<T> Book<T> {
 
     /// One is about to be created: is there a ready one?
     pub fn take(&mut self, key: &Key, now: Instant) -> Taken<T> {
-        if let Some(why) = self.refusal(key) {
-            return Taken::Miss(why);
+        self.settle(key, now);
+        // What lies ready went when the first of the objects did: nothing else needs to be looked up.
+        let Some(item) = self.pick(key) else {
+            return Taken::Miss(self.lack(key));
+        };
+        let settings = self.settings;
+        if let Some(shelf) = self.shelves.get_mut(key) {
+            shelf.pace.count(&settings, now, shelf.have(), false);
         }
-        let Some(shelf) = self.shelves.get_mut(key) else {
-            return Taken::Miss(Miss::First);
-        };
-        let Some(item) = shelf.ready.pop() else {
-            let first = shelf.pace.want() == 0;
-            return Taken::Miss(if first { Miss::First } else { Miss::Empty });
-        };
-        let left = shelf.ready.len() as u32;
-        shelf.pace.count(&self.settings, now, left, false);
-        self.uncount(key);
+        self.uncount(key, 1);
+        self.restock(key);
         let ring = !key.is_bundle() && self.feed(key, now);
         Taken::Hit { item, ring }
+    }
+
+    /// Why none is ready.
+    fn lack(&self, key: &Key) -> Miss {
+        let wanted = |key| self.shelves.get(key).is_some_and(|s| s.pace.want() > 0);
+        match self.refusal(key) {
+            Some(why) => why,
+            None if wanted(key) => Miss::Empty,
+            None => Miss::First,
+        }
     }
 
     /// One was created after a miss. True if there is work for the keeper.
@@ -228,7 +248,7 @@ impl<T> Book<T> {
             return false;
         };
         let missed = shelf.pace.want() > 0;
-        let left = shelf.ready.len() as u32;
+        let left = shelf.have();
         let settings = self.settings;
         if let Some(shelf) = self.shelves.get_mut(key) {
             shelf.pace.count(&settings, now, left, missed);
@@ -245,8 +265,8 @@ impl<T> Book<T> {
         if shelf.hungry || !self.has_room(key) || !self.wants_more(shelf, now) {
             return 0;
         }
-        let have = shelf.ready.len() + context.pairs.len();
-        shelf.pace.want().saturating_sub(have as u32)
+        let have = shelf.have() + context.pairs.len() as u32;
+        shelf.pace.want().saturating_sub(have)
     }
 
     /// Pairs of channels were opened for this bundle. True if there is work for the keeper.
@@ -265,7 +285,7 @@ impl<T> Book<T> {
         let Some(shelf) = self.shelf(key, now) else {
             return Ok(false);
         };
-        let ready = shelf.ready.len() as u32;
+        let ready = shelf.have();
         shelf.pace.ask(&settings, now, number, ready);
         Ok(self.feed(key, now))
     }
@@ -288,6 +308,7 @@ impl<T> Book<T> {
         let settings = &self.settings;
         Some(self.shelves.entry(*key).or_insert_with(|| Shelf {
             ready: Vec::new(),
+            fronted: 0,
             pace: Pace::new(settings, now),
             hungry: false,
             surplus: 0,
@@ -306,7 +327,7 @@ impl<T> Book<T> {
 
     /// Puts a key into the queue of those to be filled, once half of what is wanted was taken. True
     /// if it was not there yet.
-    fn feed(&mut self, key: &Key, now: Instant) -> bool {
+    pub(super) fn feed(&mut self, key: &Key, now: Instant) -> bool {
         let Some(shelf) = self.shelves.get(key) else {
             return false;
         };
@@ -326,7 +347,7 @@ impl<T> Book<T> {
     /// Is half of what is wanted taken, and may more be made?
     fn wants_more(&self, shelf: &Shelf<T>, now: Instant) -> bool {
         let paused = |until: Option<Instant>| until.is_some_and(|until| until > now);
-        let (have, want) = (shelf.ready.len() as u32, shelf.pace.want());
+        let (have, want) = (shelf.have(), shelf.pace.want());
         have < want && have * 2 <= want && !paused(shelf.pause) && !paused(self.hold)
     }
 
@@ -358,11 +379,12 @@ impl<T> Book<T> {
         let mut items = Vec::new();
         let mut taken = Vec::new();
         for key in keys {
-            let Some(shelf) = self.shelves.remove(&key) else {
+            let Some(mut shelf) = self.shelves.remove(&key) else {
                 continue;
             };
-            for item in shelf.ready {
-                self.uncount(&key);
+            self.uncount(&key, shelf.have());
+            items.append(&mut shelf.ready);
+            while let Some((item, _)) = self.front.take(&key) {
                 items.push(item);
             }
             taken.push(key);
@@ -392,12 +414,14 @@ impl<T> Book<T> {
 
     /// A ready one that fits, if any: for events that name one.
     pub fn any(&self, fits: impl Fn(&T) -> bool) -> bool {
-        self.shelves.values().any(|s| s.ready.iter().any(&fits))
+        self.front.any(&fits) || self.shelves.values().any(|s| s.ready.iter().any(&fits))
     }
 
     /// How many are ready.
     pub fn ready(&self) -> usize {
-        self.shelves.values().map(|s| s.ready.len()).sum()
+        let shelves = self.shelves.iter();
+        let count = |(key, s): (&Key, &Shelf<T>)| s.ready.len() + self.front.count(key) as usize;
+        shelves.map(count).sum()
     }
 
     fn keys_of(&self, scope: Scope) -> Vec<Key> {
@@ -432,10 +456,10 @@ impl<T> Book<T> {
         self.flight_number
     }
 
-    pub(super) fn uncount(&mut self, key: &Key) {
+    pub(super) fn uncount(&mut self, key: &Key, number: u32) {
         if let Some(context) = self.contexts.get_mut(&key.context) {
-            context.qps = context.qps.saturating_sub(1);
-            context.cqs = context.cqs.saturating_sub(key.own_cqs());
+            context.qps = context.qps.saturating_sub(number);
+            context.cqs = context.cqs.saturating_sub(number * key.own_cqs());
         }
     }
 }

@@ -4,13 +4,18 @@
 //! caller's own type, and the time is an argument.
 
 mod book;
+mod front;
+mod hash;
 mod key;
 mod pace;
+mod stock;
 mod work;
 
 pub use book::{Book, Evicted, Job, Pair, Scope, Taken};
+pub use front::{Front, Small};
 pub use key::{Caps, Key, Miss, QPT_RC, QPT_UC};
 pub use pace::Pace;
+pub use stock::FEW;
 
 use std::time::Duration;
 

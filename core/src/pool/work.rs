@@ -1,10 +1,10 @@
 //! The keeper's part of the book: what is to be made, and what is to be given back.
 
 use super::book::{Book, Job, Pair, Shelf};
-use super::Key;
+use super::{Key, Small};
 use std::time::Instant;
 
-impl<T> Book<T> {
+impl<T: Small> Book<T> {
     /// What the keeper is to do now.
     pub fn next(&mut self, now: Instant) -> Job<T> {
         if self.review_at.is_some_and(|at| at <= now) {
@@ -37,14 +37,15 @@ impl<T> Book<T> {
 
     fn next_surplus(&mut self) -> Option<(Key, T)> {
         while let Some(key) = self.surplus.front().copied() {
-            if let Some(shelf) = self.shelves.get_mut(&key).filter(|s| s.surplus > 0) {
+            let shelf = self.shelves.get_mut(&key).filter(|s| s.surplus > 0);
+            if let Some(shelf) = shelf {
                 shelf.surplus -= 1;
-                if !shelf.ready.is_empty() {
-                    // The one that lies there longest.
-                    let item = shelf.ready.remove(0);
-                    self.uncount(&key);
+                if let Some(item) = self.pick(&key) {
+                    self.uncount(&key, 1);
                     return Some((key, item));
                 }
+            }
+            if let Some(shelf) = self.shelves.get_mut(&key) {
                 shelf.surplus = 0;
             }
             self.surplus.pop_front();
@@ -72,7 +73,7 @@ impl<T> Book<T> {
             let room = self.has_room(&key);
             let sound = self.refusal(&key).is_none() && self.has_pair(&key);
             if let Some(shelf) = self.shelves.get_mut(&key) {
-                let wanted = (shelf.ready.len() as u32) < shelf.pace.want();
+                let wanted = shelf.have() < shelf.pace.want();
                 if wanted && room && sound {
                     return Some(key);
                 }
@@ -116,10 +117,11 @@ impl<T> Book<T> {
             if let Some(shelf) = self.shelves.get_mut(&key) {
                 shelf.ready.push(item);
                 self.flights.remove(at);
+                self.restock(&key);
                 return None;
             }
         }
-        self.uncount(&key);
+        self.uncount(&key, 1);
         Some(item)
     }
 
@@ -129,7 +131,7 @@ impl<T> Book<T> {
         let Some(key) = found.and_then(|f| f.keys.first()).copied() else {
             return;
         };
-        self.uncount(&key);
+        self.uncount(&key, 1);
         if let Some(shelf) = self.shelves.get_mut(&key) {
             shelf.pause = Some(now + self.settings.idle);
             shelf.hungry = false;
@@ -141,11 +143,15 @@ impl<T> Book<T> {
     /// Looks through the shelves whose period is over.
     fn review(&mut self, now: Instant) {
         let settings = self.settings;
+        let fronted = self.shelves.iter().filter(|(_, s)| s.fronted > 0);
+        for key in fronted.map(|(key, _)| *key).collect::<Vec<_>>() {
+            self.settle(&key, now);
+        }
         for (key, shelf) in &mut self.shelves {
             if shelf.pace.due().is_none_or(|due| due > now) {
                 continue;
             }
-            let ready = shelf.ready.len() as u32;
+            let ready = shelf.have();
             shelf.surplus = shelf.pace.review(&settings, now, ready);
             if shelf.surplus > 0 {
                 self.surplus.push_back(*key);

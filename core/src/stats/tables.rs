@@ -110,6 +110,8 @@ table! {
         EventWait "event_wait" Count "seconds" "An event in the kernel's queue or the ring, until handed over";
         EventHold "event_hold" Count "seconds" "From the hand-over of an event to rdma_ack_cm_event";
         Destroy "destroy" Count "seconds" "The call rdma_destroy_id";
+        DestroyQpHit "destroy_qp_hit" Count "seconds" "ibv_destroy_qp, kept by the pool for a later one";
+        DestroyQpMiss "destroy_qp_miss" Count "seconds" "ibv_destroy_qp, destroyed by the device";
     }
 }
 

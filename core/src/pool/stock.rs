@@ -1,0 +1,58 @@
+//! Between a shelf and the front: what was taken there is counted here, later.
+
+use super::book::Book;
+use super::{Key, Small};
+use std::time::Instant;
+
+/// With so few left in front, whoever took one tells the book.
+pub const FEW: u32 = 2;
+
+impl<T: Small> Book<T> {
+    /// Some were taken in front. True if there is work for the keeper.
+    pub fn taken(&mut self, key: &Key, now: Instant) -> bool {
+        self.settle(key, now);
+        self.restock(key);
+        self.feed(key, now)
+    }
+
+    /// Counts what was taken in front since the last time.
+    pub(super) fn settle(&mut self, key: &Key, now: Instant) {
+        let Some(shelf) = self.shelves.get_mut(key).filter(|s| s.fronted > 0) else {
+            return;
+        };
+        let there = self.front.count(key);
+        let taken = shelf.fronted.saturating_sub(there);
+        shelf.fronted = there;
+        for more in (0..taken).rev() {
+            let left = shelf.have() + more;
+            shelf.pace.count(&self.settings, now, left, false);
+        }
+        self.uncount(key, taken);
+    }
+
+    /// One that lies ready, wherever.
+    pub(super) fn pick(&mut self, key: &Key) -> Option<T> {
+        let shelf = self.shelves.get_mut(key)?;
+        if shelf.fronted > 0 {
+            if let Some((item, _)) = self.front.take(key) {
+                shelf.fronted -= 1;
+                return Some(item);
+            }
+        }
+        shelf.ready.pop()
+    }
+
+    /// Fills the front from the shelf.
+    pub(super) fn restock(&mut self, key: &Key) {
+        let Some(shelf) = self.shelves.get_mut(key) else {
+            return;
+        };
+        while let Some(item) = shelf.ready.pop() {
+            if let Err(item) = self.front.put(key, item) {
+                shelf.ready.push(item);
+                return;
+            }
+            shelf.fronted += 1;
+        }
+    }
+}
