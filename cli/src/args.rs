@@ -12,6 +12,7 @@ use cmshim_core::explain::calls;
 use crate::export::args::ExportArgs;
 use crate::failure::{CONFIG_STATUS, DOCTOR_STATUS, EXIT_STATUS, RUN_STATUS};
 use crate::given::{self, Given};
+use crate::policy::args::PolicyArgs;
 use crate::stats::args::{EventsArgs, HistArgs, StatArgs};
 use crate::suggested::Suggested;
 use crate::top::args::TopArgs;
@@ -47,6 +48,7 @@ pub enum Command {
     Hist(HistArgs),
     Top(TopArgs),
     Export(ExportArgs),
+    Policy(PolicyArgs),
     Completions(CompletionsArgs),
     Man(ManArgs),
 }

@@ -17,7 +17,7 @@ pub const NOT_FOUND: u8 = 127;
 pub const EXIT_STATUS: &str = "\
 Exit status:
   0    success
-  1    config, doctor: a problem or a warning; stat, events, hist, top --once: nothing found, or refused; export: the address cannot be had; any command: output could not be written
+  1    config, doctor: a problem or a warning; stat, events, hist, top --once, policy: nothing found, or refused; export: the address cannot be had; any command: output could not be written
   2    wrong arguments; explain: a code that is not known; doctor: a failure
   125  run: there is no library to preload, it is not usable, or LD_PRELOAD cannot hold its path
   126  run: the program cannot be executed

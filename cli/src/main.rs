@@ -11,6 +11,7 @@ mod failure;
 mod given;
 mod man;
 mod output;
+mod policy;
 mod report;
 mod run;
 mod stats;
@@ -43,6 +44,7 @@ fn main() -> ExitCode {
         Command::Hist(args) => stats::hist(&args),
         Command::Top(args) => top::top(&args),
         Command::Export(args) => export::export(&args),
+        Command::Policy(args) => policy::policy(&args),
         Command::Completions(args) => completions::completions(&args),
         Command::Man(args) => man::man(&args),
     };

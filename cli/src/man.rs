@@ -1,5 +1,6 @@
 //! `cmshim man`: the manual pages, from the command line's own declaration and the table of keys.
 
+mod policy;
 mod sections;
 mod synopsis;
 
@@ -29,14 +30,20 @@ fn write_all(dir: &Path) -> std::result::Result<(), Failure> {
     let write = || -> Result<()> {
         std::fs::create_dir_all(dir)?;
         std::fs::write(dir.join("cmshim.1"), main_page()?)?;
-        for part in command().get_subcommands() {
-            let name = format!("cmshim-{}", part.get_name());
-            std::fs::write(dir.join(format!("{name}.1")), page_of(part, &name)?)?;
-        }
-        Ok(())
+        write_parts(dir, &command(), "cmshim")
     };
     let fail = |e| Failure::new(FOUND, format!("{}: {}", dir.display(), reason(&e)));
     write().map_err(fail)
+}
+
+/// A page for each command below this one.
+fn write_parts(dir: &Path, command: &Command, above: &str) -> Result<()> {
+    for part in command.get_subcommands() {
+        let name = format!("{above}-{}", part.get_name());
+        std::fs::write(dir.join(format!("{name}.1")), page_of(part, &name)?)?;
+        write_parts(dir, part, &name)?;
+    }
+    Ok(())
 }
 
 /// The command as it is declared, without `help`, which needs no page.
@@ -64,6 +71,14 @@ fn main_page() -> Result<Vec<u8>> {
 /// The page of a command of cmshim.
 fn page_of(command: &Command, name: &str) -> Result<Vec<u8>> {
     let mut page = head(command, name)?;
+    if command.has_subcommands() {
+        let named = command.clone().name(name.to_owned());
+        Man::new(named).render_subcommands_section(&mut page)?;
+    }
+    if name == "cmshim-policy" {
+        policy::file().to_writer(&mut page)?;
+        policy::example().to_writer(&mut page)?;
+    }
     for section in sections::after_help(command) {
         section.to_writer(&mut page)?;
     }

@@ -24,6 +24,12 @@ pub fn print_while_read(text: &str) -> Result<bool, Failure> {
     }
 }
 
+/// Lines of output, each one line whatever stands in a file's name.
+pub fn print_lines(lines: &[String]) -> Result<(), Failure> {
+    let all: Vec<String> = lines.iter().map(|line| one_line(line) + "\n").collect();
+    print(&all.concat())
+}
+
 /// A message of the program, which is one line whatever stands in a file's name.
 pub fn complain(message: &str) {
     complain_in_lines(&one_line(message));

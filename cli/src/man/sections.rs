@@ -6,7 +6,7 @@ use cmshim_core::config::{
     Key, CONFIG_VARIABLE, DEFAULT_PATH, FAMILY_VARIABLE, KEYS, LIBRARY_VARIABLE,
 };
 
-fn section(title: &str) -> Roff {
+pub(super) fn section(title: &str) -> Roff {
     let mut roff = Roff::new();
     roff.control("SH", [title]);
     roff

@@ -12,7 +12,7 @@ pub mod open;
 pub mod openmetrics;
 pub mod overview;
 mod svg;
-mod table;
+pub mod table;
 mod timeline;
 mod words;
 

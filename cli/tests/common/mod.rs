@@ -2,6 +2,7 @@
 #![allow(dead_code)] // Each test file uses a part of it.
 
 pub mod server;
+pub mod share_file;
 pub mod stats_file;
 
 use std::fs;

@@ -361,7 +361,7 @@ pub const KEYS: &[Key] = &[
         kind: Kind::Int { min: 0, max: 60_000, unit: "ms" },
         default: Preset::Int(1_000),
         per_program: true,
-        help: "How long the program's own check (cmshim_set_access_check) may take before its connection is refused",
+        help: "How long a check that the program set (cmshim_set_access_check) may take before the connection is refused",
         more: "0 waits for as long as it takes.",
     },
 ];

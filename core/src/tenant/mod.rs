@@ -42,6 +42,7 @@
 pub mod audit;
 mod cgroup;
 mod decide;
+mod document;
 mod fnv;
 mod interfaces;
 mod net;
@@ -58,6 +59,7 @@ mod tree;
 
 pub use cgroup::{cgroup_path, check_pattern, own_tenant};
 pub use decide::{Ask, Verdict};
+pub use document::{Field, FIELDS};
 pub use interfaces::index_of as interface_index;
 pub use policy::{Mode, Policy};
 pub use problem::Problem;

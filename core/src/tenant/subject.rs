@@ -17,6 +17,7 @@ pub struct Subject {
     /// The same in every process and after every reload, as long as the name (and the egress rule's number)
     /// stays. Never 0.
     pub key: u64,
+    pub allow: bool,
     /// Live connections.
     pub max_connections: Option<u32>,
     pub rate: Option<Rate>,

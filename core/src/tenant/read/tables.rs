@@ -142,7 +142,7 @@ impl Tables {
             local: self.prefixes.of_this_host(fields, "local", notes),
             pkeys: pkeys(fields, notes),
             gids: self.prefixes.of_gids(fields, "gids", notes),
-            ..rule(fields, subject, line, notes)
+            ..rule(fields, subject, self.subjects[subject].allow, line, notes)
         };
         self.tenants.push(rule);
         self.places.push(fields.at);
@@ -159,7 +159,13 @@ impl Tables {
             let subject = self.subject(&fields, name, Some(rules.len()), notes);
             rules.push(Rule {
                 to: self.prefixes.to(&fields, "to", notes),
-                ..rule(&fields, subject, notes.line(at), notes)
+                ..rule(
+                    &fields,
+                    subject,
+                    self.subjects[subject].allow,
+                    notes.line(at),
+                    notes,
+                )
             });
             places.push(at);
         }
@@ -208,6 +214,7 @@ impl Tables {
             name: name.to_owned(),
             egress: egress.is_some(),
             key: key_of(name, egress),
+            allow: fields.word("action", ACTIONS, notes) != Some(1),
             max_connections,
             rate,
             tos,
@@ -241,15 +248,38 @@ impl Tables {
 }
 
 /// What tenants and egress rules have alike.
-fn rule(fields: &Fields, subject: usize, line: usize, notes: &mut Notes) -> Rule {
+fn rule(fields: &Fields, subject: usize, allow: bool, line: usize, notes: &mut Notes) -> Rule {
     Rule {
         subject,
-        allow: fields.word("action", ACTIONS, notes) != Some(1),
+        allow,
         line,
         to: None,
         local: None,
         ports: ports(fields, notes),
         pkeys: Vec::new(),
         gids: None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::tenant::FIELDS;
+
+    #[test]
+    fn every_key_is_documented() {
+        for (table, own, both, not) in [
+            ("", TOP, &[][..], "tenant"),
+            ("tenant", TENANT, &limits::KEYS[..], "egress"),
+            ("tenant.egress", EGRESS, &limits::KEYS, ""),
+        ] {
+            let mut known = [own, both].concat();
+            known.retain(|key| *key != not);
+            let documented = FIELDS.iter().filter(|field| field.table == table);
+            let mut documented: Vec<&str> = documented.map(|field| field.name).collect();
+            known.sort_unstable();
+            documented.sort_unstable();
+            assert_eq!(documented, known);
+        }
     }
 }

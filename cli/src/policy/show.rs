@@ -1,0 +1,209 @@
+//! `cmshim policy show`.
+
+use std::path::Path;
+use std::time::{Duration, UNIX_EPOCH};
+
+use cmshim_core::report::rfc3339;
+use cmshim_core::tenant::share::{slot, Row as Counts};
+use cmshim_core::tenant::{self, key_of, Policy, Subject, NO_TENANT_KEY};
+use serde_json::{json, Value};
+
+use super::args::ShowArgs;
+use super::share::{of_process, Found};
+use super::words;
+use crate::failure::Failure;
+use crate::output;
+use crate::stats::table::{section, Row};
+
+pub fn show(args: &ShowArgs) -> Result<u8, Failure> {
+    let found = of_process(args.pid)?;
+    let text = Text::of(&found);
+    let rows = lines(&found, text.policy.as_ref());
+    output::print(&match args.json {
+        true => format!("{:#}\n", object(&found, &text, &rows)),
+        false => overview(&found, &text, &rows),
+    })?;
+    Ok(0)
+}
+
+/// The policy file as it is now.
+struct Text {
+    /// Whether it is what is in effect; `None` if it cannot be read.
+    present: Option<bool>,
+    /// The policy in effect, if that is what the file has.
+    policy: Option<Policy>,
+}
+
+impl Text {
+    fn of(found: &Found) -> Text {
+        let bytes = tenant::file(Path::new(&found.share.path)).ok();
+        let fingerprint = bytes.as_deref().map(Policy::fingerprint_of);
+        let present = fingerprint.map(|print| print == found.slot.fingerprint);
+        let policy = bytes.filter(|_| present == Some(true));
+        Text {
+            present,
+            policy: policy.and_then(|bytes| Policy::parse(&bytes).ok()),
+        }
+    }
+}
+
+/// One tenant or egress rule.
+struct Line<'a> {
+    name: &'a str,
+    /// Its number, from 1; `None` for incoming connections. 0 if the policy in effect is not known.
+    egress: Option<usize>,
+    subject: Option<&'a Subject>,
+    live: u64,
+    host: u64,
+    /// `None` for what has no row in the file: nothing was ever counted.
+    counts: Option<&'a Counts>,
+}
+
+/// In the order of the policy; then those that it does not have, with connections of no tenant last.
+fn lines<'a>(found: &'a Found, policy: Option<&'a Policy>) -> Vec<Line<'a>> {
+    let subjects = policy.map_or(&[][..], Policy::subjects);
+    let rows = &found.share.rows;
+    let line = |name, egress, subject, counts: Option<&'a Counts>| {
+        let live = |number| counts.map_or(0, |row| found.share.live(number, row.number).into());
+        Line {
+            name,
+            egress,
+            subject,
+            live: live(found.slot.number),
+            host: found.live.iter().map(|slot| live(slot.number)).sum::<u64>(),
+            counts,
+        }
+    };
+    let of_policy = subjects.iter().enumerate().map(|(place, subject)| {
+        let counts = rows.iter().find(|row| row.key == subject.key);
+        let egress = words::ordinal(subjects, place);
+        line(subject.name.as_str(), egress, Some(subject), counts)
+    });
+    let unknown = |row: &&Counts| !subjects.iter().any(|s| s.key == row.key);
+    let (none, mut others): (Vec<_>, Vec<_>) = rows
+        .iter()
+        .filter(unknown)
+        .partition(|row| row.key == NO_TENANT_KEY);
+    others.sort_by(|a, b| a.name.cmp(&b.name).then_with(|| a.number.cmp(&b.number)));
+    let others = others.into_iter().chain(none).map(|row| {
+        let egress = (row.key != key_of(&row.name, None)).then_some(0);
+        line(row.name.as_str(), egress, None, Some(row))
+    });
+    of_policy.chain(others).collect()
+}
+
+fn state(found: &Found) -> &'static str {
+    match found.slot.state {
+        slot::ENFORCES => "enforce",
+        slot::OBSERVES => "observe",
+        slot::CLOSED => "closed",
+        slot::OPEN => "open",
+        _ => "unknown",
+    }
+}
+
+fn since(found: &Found) -> String {
+    rfc3339(UNIX_EPOCH + Duration::from_nanos(found.slot.loaded_ns))
+}
+
+fn overview(found: &Found, text: &Text, lines: &[Line]) -> String {
+    let slot = &found.slot;
+    let mut out = format!("{} {}: policy {}\n", slot.comm, slot.pid, found.share.path);
+    let what = match state(found) {
+        "closed" => "no policy could be read: all connections are refused (tenant.on_error)",
+        "open" => "no policy could be read: all connections are allowed (tenant.on_error)",
+        "observe" => "observe: nothing is refused",
+        state => state,
+    };
+    out.push_str(&format!("  {what}, since {}", since(found)));
+    out.push_str(&match slot.reloads {
+        0 => "\n".to_owned(),
+        1 => ", reloaded once\n".to_owned(),
+        n => format!(", reloaded {n} times\n"),
+    });
+    out.push_str(match (slot.broken, text.present) {
+        (true, _) => "  the file's present text is broken; an older one stays in effect (cmshim policy check)\n",
+        (false, Some(true)) => "  it is the file's present text\n",
+        (false, Some(false)) => "  the file's present text is another one\n",
+        (false, None) => "  the file cannot be read here\n",
+    });
+    let rows: Vec<Row> = lines.iter().map(row).collect();
+    let heads = [
+        "tenant", "live", "host", "limit", "rate", "ToS", "allowed", "denied", "over", "fast",
+        "observed",
+    ];
+    section(&mut out, &heads, &rows);
+    out
+}
+
+fn row(line: &Line) -> Row {
+    let cell = |value: Option<String>| value.unwrap_or_else(|| "-".to_owned());
+    let count = |get: fn(&Counts) -> u64| line.counts.map_or(0, get).to_string();
+    Row::new([
+        match (line.name, line.egress) {
+            ("", _) => "(no tenant)".to_owned(),
+            (name, None) => name.to_owned(),
+            (name, Some(0)) => format!("{name} egress"),
+            (name, Some(number)) => format!("{name} egress {number}"),
+        },
+        line.live.to_string(),
+        line.host.to_string(),
+        cell(limit(line).map(|n| n.to_string())),
+        cell(line.subject.and_then(|s| s.rate.as_ref()).map(words::rate)),
+        cell(line.subject.and_then(|s| s.tos).map(words::tos)),
+        count(|c| c.allowed),
+        count(|c| c.denied),
+        count(|c| c.over_limit),
+        count(|c| c.rate),
+        count(|c| c.would_refuse),
+    ])
+}
+
+/// What the processes hold each other to; before the first connection, what the policy says.
+fn limit(line: &Line) -> Option<u64> {
+    let own = line.subject.and_then(|s| s.max_connections).map(u64::from);
+    line.counts.map_or(own, |counts| counts.limit)
+}
+
+fn object(found: &Found, text: &Text, lines: &[Line]) -> Value {
+    let slot = &found.slot;
+    json!({
+        "pid": slot.pid,
+        "program": slot.comm,
+        "policy": found.share.path,
+        "share": found.file.display().to_string(),
+        "state": state(found),
+        "broken": slot.broken,
+        "present": text.present,
+        "since": since(found),
+        "reloads": slot.reloads,
+        "tenants": lines.iter().map(tenant_object).collect::<Vec<_>>(),
+    })
+}
+
+fn tenant_object(line: &Line) -> Value {
+    let count = |get: fn(&Counts) -> u64| line.counts.map_or(0, get);
+    let mut object = json!({
+        "name": line.name,
+        "live": line.live,
+        "host": line.host,
+        "allowed": count(|c| c.allowed),
+        "denied": count(|c| c.denied),
+        "over": count(|c| c.over_limit),
+        "fast": count(|c| c.rate),
+        "observed": count(|c| c.would_refuse),
+    });
+    let rate = line.subject.and_then(|s| s.rate);
+    for (name, value) in [
+        ("egress", line.egress.map(|n| json!(n))),
+        ("limit", limit(line).map(|n| json!(n))),
+        ("rate", rate.map(|r| json!(r.per_s))),
+        ("burst", rate.map(|r| json!(r.burst))),
+        ("tos", line.subject.and_then(|s| s.tos).map(|t| json!(t))),
+    ] {
+        if let Some(value) = value {
+            object[name] = value;
+        }
+    }
+    object
+}

@@ -1,0 +1,247 @@
+//! `cmshim policy show` on made-up files.
+
+mod common;
+
+use std::os::unix::fs::symlink;
+use std::path::Path;
+
+use cmshim_core::tenant::share::slot::{BROKEN, CLOSED, ENFORCES, OBSERVES, OPEN};
+use common::share_file::{Counts, ShareFile};
+use common::{ask, cmshim, told, Scratch};
+use serde_json::Value;
+
+const POLICY: &str = r#"
+version = 1
+default = "deny"
+[[tenant]]
+name = "olap"
+peers = ["10.1.0.0/16"]
+max_connections = 64
+rate = 100
+burst = 200
+dscp = 26
+[[tenant.egress]]
+max_connections = 8
+[[tenant]]
+name = "quiet"
+peers = ["10.2.0.0/16"]
+max_connections = 5
+"#;
+
+/// Two processes that live and one that is dead, with connections in the same rows.
+fn example(policy: &Path, state: u64, text: &str) -> ShareFile {
+    let olap = Counts {
+        limit: 64,
+        allowed: 100,
+        denied: 1,
+        over: 2,
+        fast: 3,
+        observed: 4,
+    };
+    let none = Counts {
+        denied: 7,
+        ..Counts::default()
+    };
+    ShareFile::new(policy)
+        .slot(0, 4711, b"server\0\0", state, text)
+        .slot(1, 4712, b"other\0\0\0", ENFORCES, text)
+        .slot(2, 4713, b"dead\0\0\0\0", ENFORCES, text)
+        .row("olap", None, olap, &[(0, 3), (1, 5), (2, 30)])
+        .row(
+            "olap",
+            Some(0),
+            Counts {
+                limit: 8,
+                ..Counts::default()
+            },
+            &[(1, 2)],
+        )
+        .row(
+            "before",
+            None,
+            Counts {
+                allowed: 9,
+                ..Counts::default()
+            },
+            &[],
+        )
+        .row("", None, none, &[])
+}
+
+fn show(dir: &Scratch, args: &[&str]) -> (i32, String, String) {
+    let mut command = cmshim();
+    command.env("CMSHIM_TENANT_DIR", dir.path(""));
+    told(
+        command
+            .args(["policy", "show"])
+            .args(args)
+            .output()
+            .unwrap(),
+    )
+}
+
+fn words(out: &str) -> Vec<String> {
+    let line = |line: &str| line.split_whitespace().collect::<Vec<_>>().join(" ");
+    out.lines().map(line).collect()
+}
+
+#[test]
+fn what_is_used_and_refused() {
+    let dir = Scratch::new();
+    let policy = dir.file("policy.toml", POLICY);
+    let (_, _held) = example(&policy, ENFORCES, POLICY).write(&dir.path(""), &[0, 1]);
+    let (status, out, err) = show(&dir, &["4711"]);
+    assert_eq!((status, err.as_str()), (0, ""));
+    let lines = words(&out);
+    for expected in [
+        &format!("server 4711: policy {}", policy.display()),
+        "enforce, since 2026-01-02T03:04:05.000Z",
+        "it is the file's present text",
+        "tenant live host limit rate ToS allowed denied over fast observed",
+        "olap 3 8 64 100/s, burst 200 104 (DSCP 26) 100 1 2 3 4",
+        "olap egress 1 0 2 8 - - 0 0 0 0 0",
+        "quiet 0 0 5 - - 0 0 0 0 0",
+        "before 0 0 - - - 9 0 0 0 0",
+        "(no tenant) 0 0 - - - 0 7 0 0 0",
+    ] {
+        assert!(
+            lines.iter().any(|line| line == expected),
+            "{expected}\n{out}"
+        );
+    }
+    assert!(show(&dir, &["4712"]).1.contains("reloaded once"));
+}
+
+#[test]
+fn a_dead_process_has_nothing() {
+    let dir = Scratch::new();
+    let policy = dir.file("policy.toml", POLICY);
+    let (path, held) = example(&policy, ENFORCES, POLICY).write(&dir.path(""), &[0]);
+    let (status, out, err) = show(&dir, &["4713"]);
+    assert_eq!((status, out.as_str()), (1, ""));
+    assert!(
+        err.starts_with("cmshim: no live process 4713 uses a policy: looked in "),
+        "{err}"
+    );
+    // One that is killed gives its share back: the kernel drops its lock.
+    assert!(words(&show(&dir, &["4711"]).1)
+        .iter()
+        .any(|l| l.starts_with("olap 3 3 64")));
+    drop(held);
+    assert_eq!(show(&dir, &["4711"]).0, 1);
+    assert!(path.exists());
+}
+
+#[test]
+fn the_json_object_has_the_documented_keys() {
+    let dir = Scratch::new();
+    let policy = dir.file("policy.toml", POLICY);
+    let (_, _held) = example(&policy, OBSERVES, POLICY).write(&dir.path(""), &[0, 1]);
+    let (status, out, _) = show(&dir, &["4711", "--json"]);
+    assert_eq!(status, 0);
+    let object: Value = serde_json::from_str(&out).unwrap();
+    let help = ask(&["policy", "show", "--help"]).1;
+    let documented = help.split("The JSON object:").nth(1).unwrap();
+    let documented = documented.split("\n\n").next().unwrap();
+    let mut documented: Vec<&str> = documented
+        .lines()
+        .filter_map(|line| line.split_whitespace().next())
+        .collect();
+    documented.sort_unstable();
+    let all = [&object, &object["tenants"][0], &object["tenants"][1]];
+    let mut keys: Vec<&str> = all
+        .iter()
+        .flat_map(|object| object.as_object().unwrap().keys().map(String::as_str))
+        .collect();
+    keys.sort_unstable();
+    keys.dedup();
+    assert_eq!(keys, documented);
+    assert_eq!(object["state"], "observe");
+    assert_eq!(object["present"], true);
+    assert_eq!(object["tenants"][0]["host"], 8);
+    assert_eq!(object["tenants"][0]["rate"], 100.0);
+    assert_eq!(object["tenants"][1]["egress"], 1);
+}
+
+#[test]
+fn what_holds_when_the_file_is_not_the_policy() {
+    let dir = Scratch::new();
+    let policy = dir.file("policy.toml", POLICY);
+    let shown = |state, text: &str| {
+        let (_, held) = example(&policy, state, text).write(&dir.path(""), &[0]);
+        let out = show(&dir, &["4711"]).1;
+        let object: Value = serde_json::from_str(&show(&dir, &["4711", "--json"]).1).unwrap();
+        drop(held);
+        (out, object)
+    };
+    let (out, object) = shown(ENFORCES, "older");
+    assert!(
+        out.contains("the file's present text is another one"),
+        "{out}"
+    );
+    assert!(
+        words(&out).iter().any(|l| l.starts_with("olap 3 3 64 - -")),
+        "{out}"
+    );
+    assert!(
+        words(&out)
+            .iter()
+            .any(|l| l.starts_with("olap egress 0 0 8")),
+        "{out}"
+    );
+    assert_eq!(
+        (&object["present"], &object["broken"]),
+        (&false.into(), &false.into())
+    );
+    let (out, object) = shown(ENFORCES + BROKEN, "older");
+    assert!(out.contains("is broken; an older one stays"), "{out}");
+    assert_eq!(object["broken"], true);
+    let (out, object) = shown(CLOSED, "");
+    assert!(
+        out.contains("no policy could be read: all connections are refused"),
+        "{out}"
+    );
+    assert_eq!(object["state"], "closed");
+    let (out, object) = shown(OPEN, "");
+    assert!(
+        out.contains("no policy could be read: all connections are allowed"),
+        "{out}"
+    );
+    assert_eq!(object["state"], "open");
+    std::fs::remove_file(&policy).unwrap();
+    let (out, object) = shown(ENFORCES, POLICY);
+    assert!(out.contains("the file cannot be read here"), "{out}");
+    assert_eq!(object["present"], Value::Null);
+}
+
+#[test]
+fn files_that_are_not_what_they_seem() {
+    let dir = Scratch::new();
+    let policy = dir.file("policy.toml", POLICY);
+    let (path, held) = example(&policy, ENFORCES, POLICY).write(&dir.path(""), &[0]);
+    // One good file does not hide behind bad ones.
+    dir.file("tenants-0000000000000001", "no such thing");
+    symlink(&path, dir.path("tenants-0000000000000002")).unwrap();
+    std::fs::create_dir(dir.path("tenants-0000000000000003")).unwrap();
+    dir.file("tenants-short", "not looked at");
+    let (status, _, err) = show(&dir, &["4711"]);
+    assert_eq!(status, 0);
+    let told: Vec<&str> = err
+        .lines()
+        .map(|line| line.rsplit(": ").next().unwrap())
+        .collect();
+    assert_eq!(
+        told,
+        [
+            "this is not a file of cmshim for tenants",
+            "Too many levels of symbolic links",
+            "this is no file"
+        ]
+    );
+    drop(held);
+    let bytes = std::fs::read(&path).unwrap();
+    std::fs::write(&path, &bytes[..bytes.len() - 8]).unwrap();
+    let (status, _, err) = show(&dir, &["4711"]);
+    assert_eq!(status, 1);
+    assert!(err.contains("damaged: it says that it has"), "{err}");
+}
