@@ -88,3 +88,47 @@ fn phases_without_times_and_unknown_ones_are_told() {
     );
     assert_eq!(ask(&["hist", file]).0, 2);
 }
+
+/// Connect times of bench/churn in the lab: from what time on, in µs, and how many.
+const CHURN: [(u64, usize); 14] = [
+    (1_573, 10),
+    (2_098, 82),
+    (3_146, 27),
+    (4_195, 36),
+    (6_292, 123),
+    (8_389, 114),
+    (12_583, 118),
+    (16_778, 173),
+    (25_166, 65),
+    (33_555, 50),
+    (50_332, 23),
+    (67_109, 13),
+    (100_664, 4),
+    (134_218, 1),
+];
+
+/// The picture in README is what the program makes of these times; `make pictures` writes it anew.
+#[test]
+fn the_committed_picture_is_what_hist_makes() {
+    let dir = Scratch::new();
+    let mut file = StatsFile::new(303, "churn");
+    for (us, count) in CHURN {
+        file = file.times(Phase::Connect, &vec![us * 1000; count]);
+    }
+    let path = file.write(&dir.path("copy"));
+    let made = dir.path("hist.svg");
+    let (status, _, err) = ask(&[
+        "hist",
+        path.to_str().unwrap(),
+        "connect",
+        "--svg",
+        made.to_str().unwrap(),
+    ]);
+    assert_eq!((status, err.as_str()), (0, ""));
+    let committed = concat!(env!("CARGO_MANIFEST_DIR"), "/../docs/hist.svg");
+    if std::env::var_os("UPDATE_PICTURES").is_some() {
+        std::fs::copy(&made, committed).unwrap();
+    }
+    let same = std::fs::read(committed).ok() == std::fs::read(&made).ok();
+    assert!(same, "docs/hist.svg is not what hist makes: make pictures");
+}

@@ -2,6 +2,8 @@
 
 pub mod args;
 mod columns;
+#[cfg(test)]
+mod picture;
 mod plain;
 mod sample;
 mod screen;
