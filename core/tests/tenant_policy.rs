@@ -219,3 +219,20 @@ fn the_fingerprint_is_that_of_the_bytes() {
         Policy::fingerprint_of(EXAMPLE.as_bytes())
     );
 }
+
+#[test]
+fn rates_as_they_may_be_written() {
+    for (text, expected) in [
+        ("0.000001", (0.000001, 1)),
+        ("0.5", (0.5, 1)),
+        ("1", (1.0, 1)),
+        ("+2.25", (2.25, 3)),
+        ("1_000.5", (1000.5, 1001)),
+        ("1_000_000_000", (1e9, 1_000_000_000)),
+    ] {
+        let text =
+            format!("version = 1\ndefault = \"deny\"\n[[tenant]]\nname = \"a\"\nrate = {text}\n");
+        let rate = policy(&text).subjects()[0].rate.unwrap();
+        assert_eq!((rate.per_s, rate.burst), expected, "{text}");
+    }
+}

@@ -290,9 +290,31 @@ fn limits_and_marks() {
         rate,
     );
     many("rate", "-0.5", "-0.5 is negative", rate);
-    many("rate", "nan", "nan is out of range", rate);
-    many("rate", "inf", "inf is out of range", rate);
-    many("rate", "1e10", "1e10 is out of range", rate);
+    many(
+        "rate",
+        "nan",
+        "nan is no number with at most six digits behind the point",
+        rate,
+    );
+    many(
+        "rate",
+        "inf",
+        "inf is no number with at most six digits behind the point",
+        rate,
+    );
+    many(
+        "rate",
+        "1e10",
+        "1e10 is no number with at most six digits behind the point",
+        rate,
+    );
+    many("rate", "1000000000.1", "1000000000.1 is out of range", rate);
+    many(
+        "rate",
+        "99999999999999999999.5",
+        "99999999999999999999.5 is out of range",
+        rate,
+    );
     many("rate", "\"5/s\"", "this is a string", rate);
     many(
         "tos",

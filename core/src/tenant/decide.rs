@@ -4,6 +4,7 @@ use super::interfaces::Scope;
 use super::net::{Address, Net};
 use super::policy::Policy;
 use super::rule::Rule;
+use super::subject::key_of;
 use super::trace::Condition;
 use std::net::IpAddr;
 
@@ -100,7 +101,16 @@ impl Policy {
     }
 
     pub(super) fn egress_of(&self, own: Option<&str>) -> &[Rule] {
-        let rules = own.and_then(|name| self.egress.get(name));
+        let tenant = own.and_then(|name| self.tenant(name));
+        let rules = tenant.and_then(|number| self.egress.get(number));
         rules.map_or(&[], Vec::as_slice)
+    }
+
+    /// The place of a tenant with this name.
+    fn tenant(&self, name: &str) -> Option<usize> {
+        let wanted = key_of(name, None).into();
+        let place = self.by_name.partition_point(|(_, key, _)| *key < wanted);
+        let (_, key, number) = self.by_name.get(place)?;
+        (*key == wanted).then_some(*number as usize)
     }
 }

@@ -1,5 +1,6 @@
 //! Addresses and prefixes as 128 bits.
 
+use super::tree::SortKey;
 use std::fmt;
 use std::net::{IpAddr, Ipv6Addr};
 
@@ -57,6 +58,12 @@ impl Net {
             first: address,
             length: 128,
         }
+    }
+
+    /// Sorts as the prefix does, and then by a number.
+    pub fn sort_key(&self, number: u32) -> SortKey {
+        let low = u64::from(self.length) << 32 | u64::from(number);
+        (self.first.v4, self.first.bits, low)
     }
 
     pub fn holds(&self, address: Address) -> bool {

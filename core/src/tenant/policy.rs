@@ -5,9 +5,8 @@ use super::interfaces::Interfaces;
 use super::problem::Problem;
 use super::rule::Rule;
 use super::subject::Subject;
-use super::tree::Tree;
+use super::tree::{SortKey, Tree};
 use super::{fnv, read};
-use std::collections::BTreeMap;
 
 /// What happens to a connection that the policy refuses.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -31,8 +30,10 @@ pub struct Policy {
     pub(super) peers: Tree<Candidate>,
     /// Places in `tenants` of those without peers, in the order of the file.
     pub(super) of_any_peer: Vec<u32>,
-    /// By the tenant's name, in the order of the file.
-    pub(super) egress: BTreeMap<String, Vec<Rule>>,
+    /// Places in `tenants` by the keys of their names.
+    pub(super) by_name: Vec<SortKey>,
+    /// Of each tenant, in the order of the file.
+    pub(super) egress: Vec<Vec<Rule>>,
     pub(super) interfaces: Interfaces,
 }
 
@@ -66,13 +67,13 @@ impl Policy {
 
     /// Whether a decision can depend on the peer's GID.
     pub fn needs_gid(&self) -> bool {
-        let mut rules = self.tenants.iter().chain(self.egress.values().flatten());
+        let mut rules = self.tenants.iter().chain(self.egress.iter().flatten());
         rules.any(|rule| rule.gids.is_some())
     }
 
     /// Whether outgoing connections of any process can be refused, limited or marked.
     pub fn has_egress(&self) -> bool {
-        !self.egress_default || !self.egress.is_empty()
+        !self.egress_default || self.egress.iter().any(|rules| !rules.is_empty())
     }
 
     /// Whether who matches no tenant may come in.

@@ -23,39 +23,54 @@ struct Node {
 
 const NONE: u32 = u32::MAX;
 
-impl<T> Tree<T> {
-    /// Items of equal prefixes keep their order.
-    pub fn new(mut all: Vec<(Net, T)>) -> Tree<T> {
-        all.sort_by_key(|(net, _)| *net);
-        let mut tree = Tree {
-            nodes: Vec::new(),
-            items: Vec::with_capacity(all.len()),
-        };
-        for (net, item) in all {
-            tree.add(net, item);
-        }
-        tree
-    }
+/// What is sorted here and elsewhere, so that the code for it is there once: it is larger than this file's.
+pub(super) type SortKey = (bool, u128, u64);
 
-    fn add(&mut self, net: Net, item: T) {
-        self.items.push(item);
-        let end = self.items.len() as u32;
-        match self.nodes.last_mut() {
-            Some(last) if last.net == net => last.items.1 = end,
+pub(super) fn sort(keys: &mut [SortKey]) {
+    keys.sort_unstable();
+}
+
+impl<T: Copy> Tree<T> {
+    /// Items of equal prefixes keep their order.
+    pub fn new(all: &[(Net, T)]) -> Tree<T> {
+        let numbered = all.iter().zip(0..);
+        let mut keys: Vec<SortKey> = numbered.map(|((net, _), n)| net.sort_key(n)).collect();
+        sort(&mut keys);
+        let order = keys.iter().map(|(_, _, low)| &all[*low as u32 as usize]);
+        Tree {
+            nodes: nodes(&mut order.clone().map(|(net, _)| net)),
+            items: order.map(|(_, item)| *item).collect(),
+        }
+    }
+}
+
+/// Of prefixes in their order, some of them more than once.
+fn nodes(nets: &mut dyn Iterator<Item = &Net>) -> Vec<Node> {
+    let mut nodes: Vec<Node> = Vec::new();
+    for (net, number) in nets.zip(0..) {
+        let items = (number, number + 1);
+        match nodes.last_mut() {
+            Some(last) if last.net == *net => last.items.1 = items.1,
             _ => {
-                let mut above = self.nodes.len().checked_sub(1).map_or(NONE, |n| n as u32);
-                while self.node(above).is_some_and(|node| !node.net.covers(&net)) {
-                    above = self.nodes[above as usize].above;
+                let mut above = nodes.len().checked_sub(1).map_or(NONE, |n| n as u32);
+                while let Some(node) = nodes.get(above as usize) {
+                    if node.net.covers(net) {
+                        break;
+                    }
+                    above = node.above;
                 }
-                self.nodes.push(Node {
-                    net,
+                nodes.push(Node {
+                    net: *net,
                     above,
-                    items: (end - 1, end),
+                    items,
                 });
             }
         }
     }
+    nodes
+}
 
+impl<T> Tree<T> {
     /// The same prefixes with other items.
     pub fn map<U>(self, change: impl FnMut(T) -> U) -> Tree<U> {
         Tree {
@@ -126,7 +141,7 @@ mod tests {
         #[test]
         fn finds_what_a_scan_finds(nets in prop::collection::vec(prefix(), 0..60), wanted in prop::collection::vec(address(), 20)) {
             let all: Vec<(Net, usize)> = nets.iter().copied().zip(0..).collect();
-            let tree = Tree::new(all.clone());
+            let tree = Tree::new(&all);
             for address in wanted {
                 let found: Vec<usize> = tree.holding(address).flat_map(|(_, items)| items.to_vec()).collect();
                 let mut expected: Vec<(Net, usize)> = all.iter().copied().filter(|(net, _)| net.holds(address)).collect();
@@ -140,7 +155,7 @@ mod tests {
 
     #[test]
     fn an_empty_tree_holds_nothing() {
-        let tree: Tree<()> = Tree::new(Vec::new());
+        let tree: Tree<()> = Tree::new(&[]);
         assert_eq!(tree.holding(Address::of([10, 0, 0, 1].into())).count(), 0);
     }
 }

@@ -1,6 +1,6 @@
 //! The conditions of a rule: addresses, ports, keys.
 
-use super::fields::{text, whole, Fields, Placed};
+use super::fields::{text, whole, Fields};
 use super::notes::Notes;
 use super::MAX_PREFIXES;
 use crate::config::shown;
@@ -23,78 +23,88 @@ pub(super) struct Prefixes {
     count: usize,
 }
 
+/// Prefixes of a list, each with its place in the file.
+pub(super) type Peers = Vec<((Net, Scope), usize)>;
+
 impl Prefixes {
     /// Addresses of peers, perhaps behind an interface.
-    pub fn of_peers(
-        &mut self,
-        fields: &Fields,
-        key: &str,
-        notes: &mut Notes,
-    ) -> Option<Vec<Placed<(Net, Scope)>>> {
-        let list = fields.list(key, WITH_SCOPE, notes, |value| {
+    pub fn of_peers(&mut self, fields: &Fields, key: &str, notes: &mut Notes) -> Option<Peers> {
+        let mut list = Vec::new();
+        let there = fields.each(key, WITH_SCOPE, notes, &mut |value, at| {
             let written = Net::parse(text(value)?)?;
-            let scope = written.scope.map(|text| self.interfaces.scope(text));
-            Ok((written.net, scope.unwrap_or(Ok(Scope::Any))?))
+            let scope = match written.scope {
+                Some(text) => self.interfaces.scope(text)?,
+                None => Scope::Any,
+            };
+            list.push(((written.net, scope), at));
+            Ok(())
         });
-        self.counted(fields, key, list, notes)
+        self.count(list.len(), fields, key, notes);
+        there.then_some(list)
     }
 
     /// Where an egress rule leads to.
     pub fn to(&mut self, fields: &Fields, key: &str, notes: &mut Notes) -> Option<Set> {
         let list = self.of_peers(fields, key, notes)?;
-        Some(set(list.into_iter().map(|(item, _)| item)))
+        let list: Vec<(Net, Scope)> = list.into_iter().map(|(item, _)| item).collect();
+        Some(Tree::new(&list))
     }
 
     /// This host's addresses, which need no interface.
     pub fn of_this_host(&mut self, fields: &Fields, key: &str, notes: &mut Notes) -> Option<Set> {
-        let list = fields.list(key, PREFIXES, notes, |value| {
-            let written = Net::parse(text(value)?)?;
+        self.without_scope(fields, key, notes, |text| {
+            let written = Net::parse(text)?;
             match written.scope {
                 Some(scope) => Err(format!("%{} can stand in peers only", shown(scope))),
                 None => Ok(written.net),
             }
-        });
-        let list = self.counted(fields, key, list, notes)?;
-        Some(set(list.into_iter().map(|(net, _)| (net, Scope::Any))))
+        })
     }
 
     pub fn of_gids(&mut self, fields: &Fields, key: &str, notes: &mut Notes) -> Option<Set> {
-        let list = fields.list(key, PREFIXES, notes, |value| Net::parse_gid(text(value)?));
-        let list = self.counted(fields, key, list, notes)?;
-        Some(set(list.into_iter().map(|(net, _)| (net, Scope::Any))))
+        self.without_scope(fields, key, notes, Net::parse_gid)
     }
 
-    fn counted<T>(
+    fn without_scope(
         &mut self,
         fields: &Fields,
         key: &str,
-        list: Option<Vec<T>>,
         notes: &mut Notes,
-    ) -> Option<Vec<T>> {
+        read: fn(&str) -> Result<Net, String>,
+    ) -> Option<Set> {
+        let mut list = Vec::new();
+        let there = fields.each(key, PREFIXES, notes, &mut |value, _| {
+            list.push((read(text(value)?)?, Scope::Any));
+            Ok(())
+        });
+        self.count(list.len(), fields, key, notes);
+        there.then(|| Tree::new(&list))
+    }
+
+    fn count(&mut self, more: usize, fields: &Fields, key: &str, notes: &mut Notes) {
         let before = self.count;
-        self.count += list.as_ref().map_or(0, Vec::len);
+        self.count += more;
         if before <= MAX_PREFIXES && self.count > MAX_PREFIXES {
             let what = format!("the file has more than {MAX_PREFIXES} prefixes");
             notes.add(fields.place_of(key), fields.key(key), what, "");
         }
-        list
     }
-}
-
-fn set(items: impl Iterator<Item = (Net, Scope)>) -> Set {
-    Tree::new(items.collect())
 }
 
 /// Ranges, from and to.
 pub(super) fn ports(fields: &Fields, notes: &mut Notes) -> Vec<(u16, u16)> {
-    let list = fields.list("ports", PORTS, notes, |value| match value {
-        DeValue::String(text) => range(text),
-        value => {
-            let port = whole(value, 1, u16::MAX.into())? as u16;
-            Ok((port, port))
-        }
+    let mut list = Vec::new();
+    fields.each("ports", PORTS, notes, &mut |value, _| {
+        list.push(match value {
+            DeValue::String(text) => range(text)?,
+            value => {
+                let port = whole(value, 1, u16::MAX.into())? as u16;
+                (port, port)
+            }
+        });
+        Ok(())
     });
-    values(list)
+    list
 }
 
 fn range(text: &str) -> Result<(u16, u16), String> {
@@ -117,16 +127,13 @@ fn port(text: &str) -> Result<u16, String> {
 
 /// Without the membership bit.
 pub(super) fn pkeys(fields: &Fields, notes: &mut Notes) -> Vec<u16> {
-    let list = fields.list("pkeys", PKEYS, notes, |value| {
+    let mut list = Vec::new();
+    fields.each("pkeys", PKEYS, notes, &mut |value, _| {
         match whole(value, 0, u16::MAX.into())? as u16 & !MEMBERSHIP {
-            0 => Err("0x0000 and 0x8000 are no valid partition keys".to_owned()),
-            pkey => Ok(pkey),
+            0 => return Err("0x0000 and 0x8000 are no valid partition keys".to_owned()),
+            pkey => list.push(pkey),
         }
+        Ok(())
     });
-    values(list)
-}
-
-fn values<T>(list: Option<Vec<Placed<T>>>) -> Vec<T> {
-    let list = list.unwrap_or_default();
-    list.into_iter().map(|(value, _)| value).collect()
+    list
 }

@@ -14,9 +14,6 @@ pub(super) struct Fields<'a, 'i> {
     pub at: usize,
 }
 
-/// A value and where it stands.
-pub(super) type Placed<T> = (T, usize);
-
 impl<'a, 'i> Fields<'a, 'i> {
     pub fn new(table: &'a DeTable<'i>, place: &'static str, at: usize) -> Fields<'a, 'i> {
         Fields { table, place, at }
@@ -68,65 +65,77 @@ impl<'a, 'i> Fields<'a, 'i> {
         }
     }
 
-    /// A value, by a function that says what is wrong with it.
-    pub fn value<T>(
+    /// Looks at a value, if there is one, by a function that says what is wrong with it. (Neither this nor
+    /// [`Fields::each`] is generic: that would be the larger part of the reader's code.)
+    pub fn value(
         &self,
         key: &str,
         allowed: &str,
         notes: &mut Notes,
-        read: impl FnOnce(&'a DeValue<'i>) -> Result<T, String>,
-    ) -> Option<T> {
-        let value = self.get(key)?;
-        match read(value.get_ref()) {
-            Ok(good) => Some(good),
-            Err(what) => {
-                let hint = format!("allowed: {allowed}");
-                notes.add(value.span().start, self.key(key), what, hint);
-                None
-            }
+        read: &mut dyn FnMut(&'a DeValue<'i>) -> Result<(), String>,
+    ) {
+        let Some(value) = self.get(key) else { return };
+        if let Err(what) = read(value.get_ref()) {
+            self.wrong(key, value.span().start, what, allowed, notes);
         }
+    }
+
+    fn wrong(&self, key: &str, at: usize, what: String, allowed: &str, notes: &mut Notes) {
+        notes.add(at, self.key(key), what, format!("allowed: {allowed}"));
     }
 
     /// One of some words: its place among them.
     pub fn word(&self, key: &str, words: &[&str], notes: &mut Notes) -> Option<usize> {
-        let quoted: Vec<String> = words.iter().map(|word| format!("\"{word}\"")).collect();
-        self.value(key, &quoted.join(", "), notes, |value| {
+        let allowed = format!("\"{}\"", words.join("\", \""));
+        let mut found = None;
+        self.value(key, &allowed, notes, &mut |value| {
             let text = text(value)?;
-            let place = words.iter().position(|word| *word == text);
-            place.ok_or_else(|| format!("{} is not one of the words", shown(text)))
-        })
+            found = words.iter().position(|word| *word == text);
+            match found {
+                Some(_) => Ok(()),
+                None => Err(format!("{} is not one of the words", shown(text))),
+            }
+        });
+        found
     }
 
     /// A whole number, both ends included.
     pub fn whole(&self, key: &str, from: u32, to: u32, notes: &mut Notes) -> Option<u32> {
         let allowed = format!("a whole number from {from} to {to}");
-        self.value(key, &allowed, notes, |value| whole(value, from, to))
+        let mut found = None;
+        self.value(key, &allowed, notes, &mut |value| {
+            found = Some(whole(value, from, to)?);
+            Ok(())
+        });
+        found
     }
 
-    /// A list with at least one item, each with its place; the bad ones are named and left out.
-    pub fn list<T>(
+    /// Looks at each item of a list, with its place. An empty list is wrong. False if there is no list.
+    pub fn each(
         &self,
         key: &str,
         allowed: &str,
         notes: &mut Notes,
-        mut read: impl FnMut(&'a DeValue<'i>) -> Result<T, String>,
-    ) -> Option<Vec<Placed<T>>> {
-        let items = self.value(key, allowed, notes, |value| match value {
-            DeValue::Array(items) if items.is_empty() => {
+        read: &mut dyn FnMut(&'a DeValue<'i>, usize) -> Result<(), String>,
+    ) -> bool {
+        let mut items = None;
+        self.value(key, allowed, notes, &mut |value| match value {
+            DeValue::Array(list) if list.is_empty() => {
                 Err("this list is empty and matches nothing (without the key, all match)".into())
             }
-            DeValue::Array(items) => Ok(items),
+            DeValue::Array(list) => {
+                items = Some(list);
+                Ok(())
+            }
             other => Err(is_a_value(other)),
-        })?;
-        let mut good = Vec::with_capacity(items.len());
-        for item in items.iter() {
+        });
+        for item in items.into_iter().flat_map(|list| list.iter()) {
             let at = item.span().start;
-            match read(item.get_ref()) {
-                Ok(value) => good.push((value, at)),
-                Err(what) => notes.add(at, self.key(key), what, format!("allowed: {allowed}")),
+            if let Err(what) = read(item.get_ref(), at) {
+                self.wrong(key, at, what, allowed, notes);
             }
         }
-        Some(good)
+        items.is_some()
     }
 }
 

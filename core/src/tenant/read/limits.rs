@@ -17,8 +17,9 @@ pub(super) struct Limits {
 
 /// The counts are 32 bits; a sum of them over processes must not be more.
 const MOST: u32 = i32::MAX as u32;
-/// One connect in 11 days, and one in each nanosecond.
-const RATES: (f64, f64) = (1e-6, 1e9);
+const MILLION: u64 = 1_000_000;
+/// One connect in each nanosecond. (The least is one in 11 days.)
+const MOST_RATE: u64 = 1_000_000_000;
 
 pub(super) fn read(fields: &Fields, notes: &mut Notes) -> Limits {
     Limits {
@@ -30,7 +31,11 @@ pub(super) fn read(fields: &Fields, notes: &mut Notes) -> Limits {
 
 fn rate(fields: &Fields, notes: &mut Notes) -> Option<Rate> {
     let allowed = "connects per second, a number from 0.000001 to 1000000000";
-    let per_s = fields.value("rate", allowed, notes, number);
+    let mut per_s = None;
+    fields.value("rate", allowed, notes, &mut |value| {
+        per_s = Some(number(value)?);
+        Ok(())
+    });
     let burst = fields.whole("burst", 1, MOST, notes);
     if fields.has("burst") && !fields.has("rate") {
         let at = fields.place_of("burst");
@@ -43,18 +48,37 @@ fn rate(fields: &Fields, notes: &mut Notes) -> Option<Rate> {
     })
 }
 
+/// In millionths, which are whole numbers: the library's way to read any float is 15 kB of code.
 fn number(value: &DeValue) -> Result<f64, String> {
     let text = match value {
         DeValue::Integer(digits) if digits.radix() == 10 => digits.as_str(),
         DeValue::Float(digits) => digits.as_str(),
         other => return Err(is_a_value(other)),
     };
-    match text.parse::<f64>() {
-        Ok(0.0) => Err("0 lets nobody in (use action = \"deny\" for that)".to_owned()),
-        Ok(n) if n < 0.0 => Err(format!("{text} is negative")),
-        Ok(n) if (RATES.0..=RATES.1).contains(&n) => Ok(n),
-        _ => Err(format!("{text} is out of range")),
+    if text.starts_with('-') {
+        return Err(format!("{text} is negative"));
     }
+    match millionths(text.trim_start_matches('+')) {
+        Some(0) => Err("0 lets nobody in (use action = \"deny\" for that)".to_owned()),
+        Some(n) if n <= MOST_RATE * MILLION => Ok(n as f64 / MILLION as f64),
+        Some(_) => Err(format!("{text} is out of range")),
+        None => Err(format!(
+            "{text} is no number with at most six digits behind the point"
+        )),
+    }
+}
+
+/// Digits, perhaps a point and up to six digits more.
+fn millionths(text: &str) -> Option<u64> {
+    let (whole, part) = text.split_once('.').unwrap_or((text, ""));
+    let digits = |text: &str| text.bytes().all(|b| b.is_ascii_digit());
+    if whole.is_empty() || !digits(whole) || !digits(part) || part.len() > 6 {
+        return None;
+    }
+    // What is too large for 64 bits is out of range too.
+    let whole = whole.parse().unwrap_or(u64::MAX);
+    let part = format!("{part:0<6}").parse().unwrap_or(0);
+    Some(whole.saturating_mul(MILLION).saturating_add(part))
 }
 
 /// A DSCP is the upper six bits of the type of service (RFC 2474).

@@ -10,6 +10,7 @@ pub(super) const HINTS: usize = 100;
 
 pub(super) struct Notes<'t> {
     lines: Lines<'t>,
+    /// In the order of the file.
     problems: Vec<Problem>,
     more: usize,
 }
@@ -36,13 +37,18 @@ impl<'t> Notes<'t> {
             return;
         }
         let (line, column) = self.lines.position(at);
-        self.problems.push(Problem {
-            line,
-            column,
-            key,
-            what: what.into(),
-            hint: hint.into(),
-        });
+        let before = |p: &Problem| (p.line, p.column) <= (line, column);
+        let place = self.problems.partition_point(before);
+        self.problems.insert(
+            place,
+            Problem {
+                line,
+                column,
+                key,
+                what: what.into(),
+                hint: hint.into(),
+            },
+        );
     }
 
     /// The line of a byte.
@@ -58,9 +64,8 @@ impl<'t> Notes<'t> {
         self.problems.len()
     }
 
-    /// By line.
+    /// In the order of the file.
     pub fn into_problems(mut self) -> Vec<Problem> {
-        self.problems.sort_by_key(|p| (p.line, p.column));
         if self.more > 0 {
             self.problems
                 .push(Problem::of_file(format!("and {} more", self.more)));

@@ -12,9 +12,8 @@ use crate::tenant::decide::Candidate;
 use crate::tenant::net::Net;
 use crate::tenant::rule::Rule;
 use crate::tenant::subject::{key_of, Subject, NAME_BYTES};
-use crate::tenant::tree::Tree;
+use crate::tenant::tree::{sort, SortKey, Tree};
 use crate::tenant::{Mode, Policy};
-use std::collections::BTreeMap;
 use toml::de::{DeTable, DeValue};
 
 const TOP: &[&str] = &["version", "default", "mode", "egress_default", "tenant"];
@@ -53,9 +52,10 @@ pub(super) fn policy(table: &DeTable, notes: &mut Notes) -> Option<Policy> {
             egress_default: egress_default != Some(1),
             subjects: Vec::new(),
             tenants: Vec::new(),
-            peers: Tree::new(Vec::new()),
+            peers: Tree::new(&[]),
             of_any_peer: Vec::new(),
-            egress: BTreeMap::new(),
+            by_name: Vec::new(),
+            egress: Vec::new(),
             interfaces: Default::default(),
         },
         notes,
@@ -65,15 +65,18 @@ pub(super) fn policy(table: &DeTable, notes: &mut Notes) -> Option<Policy> {
 /// Nothing else can be said about a file of another version.
 fn version_is_known(fields: &Fields, notes: &mut Notes) -> bool {
     fields.require("version", BEGIN, notes);
-    let version = fields.value("version", "1", notes, |value| {
+    let mut known = false;
+    fields.value("version", "1", notes, &mut |value| {
         match super::fields::whole(value, 0, u32::MAX)? {
-            1 => Ok(()),
-            other => Err(format!(
-                "version {other} is not known, this program reads version 1"
-            )),
+            1 => known = true,
+            other => {
+                let what = format!("version {other} is not known, this program reads version 1");
+                return Err(what);
+            }
         }
+        Ok(())
     });
-    version.is_some()
+    known
 }
 
 /// The tables of a list of tables, each with its place.
@@ -84,8 +87,12 @@ fn tables<'a, 'i>(
     notes: &mut Notes,
 ) -> Vec<(&'a DeTable<'i>, usize)> {
     let allowed = format!("{header} with two brackets, once for each");
-    let items = fields.value(key, &allowed, notes, |value| match value {
-        DeValue::Array(items) => Ok(items),
+    let mut items = None;
+    fields.value(key, &allowed, notes, &mut |value| match value {
+        DeValue::Array(list) => {
+            items = Some(list);
+            Ok(())
+        }
         other => Err(is_a_value(other)),
     });
     let mut good = Vec::new();
@@ -107,14 +114,13 @@ fn tables<'a, 'i>(
 struct Tables {
     subjects: Vec<Subject>,
     tenants: Vec<Rule>,
-    /// Where the table of each tenant begins.
-    places: Vec<usize>,
-    /// Name to line.
-    names: BTreeMap<String, usize>,
+    /// Where the table of each tenant begins, and where its name stands.
+    places: Vec<(usize, usize)>,
     /// Each with its place in the file.
     peers: Vec<(Net, (Candidate, usize))>,
     of_any_peer: Vec<u32>,
-    egress: BTreeMap<String, Vec<Rule>>,
+    /// Of each tenant.
+    egress: Vec<Vec<Rule>>,
     prefixes: Prefixes,
     limited: usize,
 }
@@ -122,7 +128,7 @@ struct Tables {
 impl Tables {
     fn tenant(&mut self, fields: &Fields, notes: &mut Notes) {
         let line = notes.line(fields.at);
-        let name = self.name(fields, line, notes).unwrap_or_default();
+        let name = name(fields, notes).unwrap_or_default();
         let subject = self.subject(fields, &name, None, notes);
         let number = self.tenants.len() as u32;
         match self.prefixes.of_peers(fields, "peers", notes) {
@@ -145,7 +151,7 @@ impl Tables {
             ..rule(fields, subject, self.subjects[subject].allow, line, notes)
         };
         self.tenants.push(rule);
-        self.places.push(fields.at);
+        self.places.push((fields.at, fields.place_of("name")));
         self.egress(fields, &name, notes);
     }
 
@@ -171,30 +177,7 @@ impl Tables {
         }
         let numbers: Vec<u32> = (0..rules.len() as u32).collect();
         Overlaps::new(&rules, &self.subjects).of_tables(&numbers, &places, "tenant.egress", notes);
-        if !rules.is_empty() {
-            self.egress.insert(name.to_owned(), rules);
-        }
-    }
-
-    fn name(&mut self, fields: &Fields, line: usize, notes: &mut Notes) -> Option<String> {
-        fields.require("name", "each tenant needs one of its own", notes);
-        let allowed = format!("a text of 1 to {NAME_BYTES} bytes that no other tenant has");
-        fields.value("name", &allowed, notes, |value| {
-            let name = text(value)?;
-            if name.is_empty() || name.len() > NAME_BYTES {
-                return Err(format!("this name has {} bytes", name.len()));
-            }
-            if name.chars().any(is_dangerous) {
-                return Err(format!("{} has a control character", shown(name)));
-            }
-            match self.names.insert(name.to_owned(), line) {
-                Some(first) => Err(format!(
-                    "{} is the name of the tenant in line {first}",
-                    shown(name)
-                )),
-                None => Ok(name.to_owned()),
-            }
-        })
+        self.egress.push(rules);
     }
 
     /// A new subject; its place.
@@ -230,21 +213,69 @@ impl Tables {
         self.subjects.len() - 1
     }
 
+    /// Tenants by the keys of their names; names that are there twice are told.
+    fn by_name(&self, notes: &mut Notes) -> Vec<SortKey> {
+        let key = |rule: &Rule| self.subjects[rule.subject].key.into();
+        let rules = self.tenants.iter().zip(0..);
+        let mut all: Vec<SortKey> = rules.map(|(rule, n)| (false, key(rule), n)).collect();
+        sort(&mut all);
+        for pair in all.windows(2).filter(|pair| pair[0].1 == pair[1].1) {
+            let [first, second] = [pair[0].2, pair[1].2].map(|n| n as usize);
+            let (line, subject) = (self.tenants[first].line, self.tenants[second].subject);
+            let name = &self.subjects[subject].name;
+            // Those without a name were told already.
+            if !name.is_empty() {
+                let what = format!("{} is the name of the tenant in line {line}", shown(name));
+                notes.add(
+                    self.places[second].1,
+                    Some("tenant.name".into()),
+                    what,
+                    NAMES,
+                );
+            }
+        }
+        all
+    }
+
     fn into_policy(self, policy: Policy, notes: &mut Notes) -> Policy {
+        let by_name = self.by_name(notes);
         let mut overlaps = Overlaps::new(&self.tenants, &self.subjects);
-        overlaps.of_tables(&self.of_any_peer, &self.places, "tenant", notes);
-        let peers = Tree::new(self.peers);
+        let tables: Vec<usize> = self.places.iter().map(|(table, _)| *table).collect();
+        overlaps.of_tables(&self.of_any_peer, &tables, "tenant", notes);
+        let peers = Tree::new(&self.peers);
         overlaps.of_peers(&peers, notes);
         Policy {
             subjects: self.subjects,
             tenants: self.tenants,
             peers: peers.map(|(candidate, _)| candidate),
             of_any_peer: self.of_any_peer,
+            by_name,
             egress: self.egress,
             interfaces: self.prefixes.interfaces,
             ..policy
         }
     }
+}
+
+/// What a name has to be.
+const NAMES: &str = "allowed: a text of 1 to 64 bytes that no other tenant has";
+
+fn name(fields: &Fields, notes: &mut Notes) -> Option<String> {
+    fields.require("name", "each tenant needs one of its own", notes);
+    let mut good = None;
+    let allowed = NAMES.trim_start_matches("allowed: ");
+    fields.value("name", allowed, notes, &mut |value| {
+        let name = text(value)?;
+        if name.is_empty() || name.len() > NAME_BYTES {
+            return Err(format!("this name has {} bytes", name.len()));
+        }
+        if name.chars().any(is_dangerous) {
+            return Err(format!("{} has a control character", shown(name)));
+        }
+        good = Some(name.to_owned());
+        Ok(())
+    });
+    good
 }
 
 /// What tenants and egress rules have alike.
