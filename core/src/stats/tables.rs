@@ -107,7 +107,7 @@ table! {
         RequestToAccept "request_to_accept" Count "seconds" "From the hand-over of a connect request to rdma_accept";
         AcceptToEstablished "accept_to_established" Count "seconds" "From rdma_accept to ESTABLISHED";
         Disconnect "disconnect" Count "seconds" "From rdma_disconnect to DISCONNECTED";
-        EventWait "event_wait" Count "seconds" "An event in the kernel's queue or the ring, until handed over";
+        EventWait "event_wait" Count "seconds" "From the system call that read an event ahead until it was handed over";
         EventHold "event_hold" Count "seconds" "From the hand-over of an event to rdma_ack_cm_event";
         Destroy "destroy" Count "seconds" "The call rdma_destroy_id";
         DestroyQpHit "destroy_qp_hit" Count "seconds" "ibv_destroy_qp, kept by the pool for a later one";
