@@ -421,6 +421,14 @@ fn too_much_of_everything() {
         problems(&text),
         ["4003:1: the file has more than 1000 tables with max_connections or rate"]
     );
+    let mut text = String::from("version = 1\ndefault = \"deny\"\n");
+    for n in 0..20_001 {
+        text += &format!("[[tenant]]\nname = \"{n}\"\nports = [{}]\n", n + 1);
+    }
+    assert_eq!(
+        problems(&text),
+        ["60003:1: the file has more than 20000 tenants and egress rules"]
+    );
     let list: Vec<String> = (0..100_001u32)
         .map(|n| format!("\"{}\"", std::net::Ipv4Addr::from(n)))
         .collect();

@@ -13,7 +13,7 @@ pub fn file() -> Roff {
     roff.text([roman(
         "The file is TOML. It is read again when it changes, also where it is a link that is exchanged (Kubernetes); \
          a new file that is broken leaves the old policy in effect. An unknown key is an error, and so is a \
-         tenant or egress rule that could never match. At most 1000 tenants and egress rules may have limits, all lists together \
+         tenant or egress rule that could never match. At most 20000 tenants and egress rules may stand in it, 1000 of them with limits, all lists together \
          100000 prefixes, and the file 16 MiB.",
     )]);
     roff.control("PP", []);

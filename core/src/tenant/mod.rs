@@ -63,6 +63,6 @@ pub use document::{Field, FIELDS};
 pub use interfaces::index_of as interface_index;
 pub use policy::{Mode, Policy};
 pub use problem::Problem;
-pub use read::{file, MAX_BYTES, MAX_LIMITED, MAX_PREFIXES};
+pub use read::{file, MAX_BYTES, MAX_LIMITED, MAX_PREFIXES, MAX_TABLES};
 pub use subject::{key_of, Rate, Subject, NAME_BYTES, NO_TENANT_KEY};
 pub use trace::{Condition, Step};

@@ -17,6 +17,8 @@ use toml::de::DeTable;
 pub const MAX_BYTES: u64 = 16 << 20;
 /// Prefixes in one file, of all lists together.
 pub const MAX_PREFIXES: usize = 100_000;
+/// Tenants and egress rules. Those at one prefix are asked one after another.
+pub const MAX_TABLES: usize = 20_000;
 /// Tenants and egress rules with a limit. Each needs a row of the sharing file, which has some more: for
 /// connections of no tenant, and for names of earlier policies.
 pub const MAX_LIMITED: usize = 1_000;

@@ -53,12 +53,17 @@ impl<'p> Overlaps<'p> {
         }
     }
 
-    fn covering(&mut self, mut earlier: impl Iterator<Item = u32>, later: u32) -> Option<u32> {
-        let (rules, pairs) = (self.rules, &mut self.pairs);
-        earlier.find(|&first| {
-            *pairs += 1;
-            *pairs <= PAIRS && rules[first as usize].covers(&rules[later as usize])
-        })
+    fn covering(&mut self, earlier: impl Iterator<Item = u32>, later: u32) -> Option<u32> {
+        for first in earlier {
+            self.pairs += 1;
+            if self.pairs > PAIRS {
+                return None;
+            }
+            if self.rules[first as usize].covers(&self.rules[later as usize]) {
+                return Some(first);
+            }
+        }
+        None
     }
 
     fn words(&self, net: &Net, first: u32, later: u32) -> String {

@@ -5,7 +5,7 @@ use super::fields::{text, Fields};
 use super::limits::{self, Limits};
 use super::notes::Notes;
 use super::overlap::Overlaps;
-use super::{BEGIN, MAX_LIMITED};
+use super::{BEGIN, MAX_LIMITED, MAX_TABLES};
 use crate::config::{is_a_value, shown};
 use crate::report::is_dangerous;
 use crate::tenant::decide::Candidate;
@@ -210,6 +210,10 @@ impl Tables {
             notes.add(fields.at, None, what, "");
         }
         self.subjects.push(subject);
+        if self.subjects.len() == MAX_TABLES + 1 {
+            let what = format!("the file has more than {MAX_TABLES} tenants and egress rules");
+            notes.add(fields.at, None, what, "");
+        }
         self.subjects.len() - 1
     }
 
