@@ -19,7 +19,7 @@ Exit status:
   0    success
   1    config, doctor: a problem or a warning; stat, events, hist, top --once, policy: nothing found, or refused; export: the address cannot be had; any command: output could not be written
   2    wrong arguments; explain: a code that is not known; doctor: a failure
-  125  run: there is no library to preload, it is not usable, or LD_PRELOAD cannot hold its path
+  125  run: there is no library to preload, it is not usable, LD_PRELOAD cannot hold its path, or --report is not possible
   126  run: the program cannot be executed
   127  run: there is no such program
 After a start, run's exit status is the program's own.";
@@ -27,7 +27,7 @@ After a start, run's exit status is the program's own.";
 pub const RUN_STATUS: &str = "\
 Exit status:
   2    wrong arguments
-  125  there is no library to preload, it is not usable, or LD_PRELOAD cannot hold its path
+  125  there is no library to preload, it is not usable, LD_PRELOAD cannot hold its path, or --report is not possible
   126  the program cannot be executed
   127  there is no such program
 After a start, the exit status is the program's own.";

@@ -55,7 +55,7 @@ fn a_file_is_shown_without_what_is_zero() {
         .collect();
     for expected in [
         "ser\"v\\er 4711, dead, user 0, library 0.1.0, since 2026-01-02T03:04:05.000Z",
-        "connections_made 12 Connections that were established, on either side",
+        "connections_made 12 Connections whose ESTABLISHED the program took, on either side",
         "rdma_connect 12 1 2",
         "tap_blocking 5 A blocking read was left to the kernel",
         "REJECTED 2",

@@ -13,7 +13,8 @@ use crate::stats::open::Found;
 const WIDTH: usize = 80;
 const LEFT: usize = 14;
 
-pub fn report(subject: &Subject, took: Duration, sum: &Sum) -> String {
+/// `hidden` files could not be read.
+pub fn report(subject: &Subject, took: Duration, sum: &Sum, hidden: usize) -> String {
     let mut out = format!(
         "cmshim report: {}, process {}, ran {}\n",
         subject.program,
@@ -21,8 +22,12 @@ pub fn report(subject: &Subject, took: Duration, sum: &Sum) -> String {
         human(took)
     );
     if sum.files.is_empty() {
+        let hidden = match hidden {
+            0 => String::new(),
+            n => format!(", or its file is among {n} that only their users may read"),
+        };
         let none = "no RDMA call was seen: the program made none, the library has no effect in it, or statistics are off";
-        part(&mut out, "nothing", none);
+        part(&mut out, "nothing", &format!("{none}{hidden}"));
         return out;
     }
     if let Some(who) = processes(sum) {

@@ -24,7 +24,7 @@ pub fn wait(subject: &Subject) -> Result<()> {
     let took = began.elapsed();
     let scan = scan_of(vec![subject.program.clone()]);
     let sum = Sum::of(&scan.found, subject);
-    let report = text::report(subject, took, &sum);
+    let report = text::report(subject, took, &sum, scan.not_ours);
     stderr().write_all(report.as_bytes())
 }
 

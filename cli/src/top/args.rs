@@ -29,7 +29,7 @@ const TOP_AFTER: &str = "\
 Columns:
   pid      the process id, as the process itself sees it
   program  its name
-  open     connections that are established now
+  open     connections that were made and are not over
   rate     connections that were established, per second since the last look (at first: since it began)
   made     connections that were established
   failed   connects that failed

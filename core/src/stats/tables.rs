@@ -57,8 +57,8 @@ macro_rules! table {
 table! {
     /// Plain counters.
     Counter {
-        ConnectionsOpen "connections_open" Gauge "connections" "Connections that are established now";
-        ConnectionsMade "connections_made" Count "connections" "Connections that were established, on either side";
+        ConnectionsOpen "connections_open" Gauge "connections" "Connections that were made and are not over";
+        ConnectionsMade "connections_made" Count "connections" "Connections whose ESTABLISHED the program took, on either side";
         ConnectionsFailed "connections_failed" Count "connections" "Connects that ended in REJECTED, UNREACHABLE or CONNECT_ERROR";
         RequestsTaken "requests_taken" Count "requests" "Connect requests that the program took";
         RequestsRefused "requests_refused" Count "requests" "Connect requests that the program refused with rdma_reject";
