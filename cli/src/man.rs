@@ -76,13 +76,14 @@ fn page_of(command: &Command, name: &str) -> Result<Vec<u8>> {
         Man::new(named).render_subcommands_section(&mut page)?;
     }
     if name == "cmshim-policy" {
-        policy::file().to_writer(&mut page)?;
-        policy::example().to_writer(&mut page)?;
+        for section in policy::sections() {
+            section.to_writer(&mut page)?;
+        }
     }
     for section in sections::after_help(command) {
         section.to_writer(&mut page)?;
     }
-    sections::see_also().to_writer(&mut page)?;
+    sections::see_also(name).to_writer(&mut page)?;
     Ok(page)
 }
 

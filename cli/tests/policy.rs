@@ -293,6 +293,21 @@ fn pages_and_completions_know_it() {
         assert!(page.contains(field.help), "{}", field.name);
     }
     assert!(page.contains(".SH \"POLICY FILE\"") && page.contains("[[tenant.egress]] to"));
+    for (name, _) in cmshim_core::tenant::audit::FIELDS {
+        assert!(page.contains(&format!("\\fB{name}\\fR")), "{name}");
+    }
+    assert!(page.contains("3 over-limit"));
+    let test = std::fs::read_to_string(target.join("cmshim-policy-test.1")).unwrap();
+    let test = test
+        .replace("\\-", "-")
+        .replace("\\fB", "")
+        .replace("\\fR", "")
+        .replace("\\fI", "");
+    assert!(
+        test.contains("cmshim policy test --peer ADDRESS [--port NUMBER]"),
+        "{test}"
+    );
+    assert!(test.contains("cmshim(1), cmshim-policy(1)"), "{test}");
     for name in ["check", "test", "show", "qos"] {
         let page = std::fs::read_to_string(target.join(format!("cmshim-policy-{name}.1"))).unwrap();
         assert!(page.contains(".SH \"EXIT STATUS\""), "{name}");

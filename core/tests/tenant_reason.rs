@@ -1,6 +1,6 @@
 //! The reason in the private data of a reject, and the audit line.
 
-use cmshim_core::tenant::audit::{line, Decision, Entry};
+use cmshim_core::tenant::audit::{line, Decision, Entry, FIELDS};
 use cmshim_core::tenant::reason::{decode, encode, Code, OwnedReason, Reason, MOST_BYTES};
 use proptest::prelude::*;
 use serde_json::Value;
@@ -186,6 +186,13 @@ fn an_audit_line_is_one_object_on_one_line() {
     assert_eq!(line(&entry()), expected);
     let value: Value = serde_json::from_str(&line(&entry())).unwrap();
     assert_eq!(value["program"], "ser\"ver");
+    // The example has all that is documented, in that order.
+    let mut rest = line(&entry());
+    for (name, _) in FIELDS {
+        let (_, after) = rest.split_once(&format!("\"{name}\":")).expect(name);
+        rest = after.to_owned();
+    }
+    assert_eq!(value.as_object().unwrap().len(), FIELDS.len());
 }
 
 #[test]

@@ -1,14 +1,19 @@
-//! What stands in a policy file, for the page of `cmshim policy`.
+//! What stands in a policy file and what comes of it, for the page of `cmshim policy`.
 
 use clap_mangen::roff::{bold, roman, Roff};
-use cmshim_core::tenant::FIELDS;
+use cmshim_core::tenant::reason::Code;
+use cmshim_core::tenant::{audit, FIELDS};
 
 use super::sections::section;
 
 /// The example that `make install` does not install: it is in the page.
 const EXAMPLE: &str = include_str!("../../../tools/policy/example.toml");
 
-pub fn file() -> Roff {
+pub fn sections() -> [Roff; 4] {
+    [file(), example(), audit(), reject()]
+}
+
+fn file() -> Roff {
     let mut roff = section("POLICY FILE");
     roff.text([roman(
         "The file is TOML. It is read again when it changes, also where it is a link that is exchanged (Kubernetes); \
@@ -37,7 +42,7 @@ pub fn file() -> Roff {
     roff
 }
 
-pub fn example() -> Roff {
+fn example() -> Roff {
     let mut roff = section("EXAMPLE");
     roff.control("PP", []);
     roff.control("nf", []);
@@ -45,5 +50,35 @@ pub fn example() -> Roff {
         roff.text([roman(line)]);
     }
     roff.control("fi", []);
+    roff
+}
+
+fn audit() -> Roff {
+    let mut roff = section("AUDIT FILE");
+    roff.text([roman(
+        "With tenant.audit each refusal is one line with a JSON object, and with tenant.audit_allowed each allowed connection \
+         too. A name whose value is not known is left out.",
+    )]);
+    for (name, value) in audit::FIELDS {
+        roff.control("TP", []);
+        roff.text([bold(*name)]);
+        roff.text([roman(*value)]);
+    }
+    roff
+}
+
+fn reject() -> Roff {
+    let mut roff = section("PRIVATE DATA OF THE REJECT");
+    let codes: Vec<String> = Code::ALL
+        .iter()
+        .map(|code| format!("{} {}", *code as u8, code.name()))
+        .collect();
+    roff.text([roman(format!(
+        "A refused peer can read why, also without cmshim. Numbers are big endian. Bytes 0 to 3: CMSR. 4: version, 1. 5: why: {}. \
+         6 and 7: length of all. In any later version these mean the same. 8 to 11: milliseconds after which to try again, \
+         0xffffffff if that is not known. 12 to 15: live connections of the tenant. 16 to 19: the limit that was met. 20: length \
+         of the tenant's name, which follows in UTF-8. The rest is zero.",
+        codes.join(", ")
+    ))]);
     roff
 }

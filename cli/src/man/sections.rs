@@ -89,9 +89,16 @@ pub fn files() -> Roff {
     roff
 }
 
-pub fn see_also() -> Roff {
+/// The pages above the one with this name.
+pub fn see_also(name: &str) -> Roff {
     let mut roff = section("SEE ALSO");
-    roff.text([bold("cmshim"), roman("(1)")]);
+    let above = name.match_indices('-').map(|(at, _)| &name[..at]);
+    let mut words = Vec::new();
+    for page in above {
+        let comma = if words.is_empty() { "" } else { ", " };
+        words.extend([roman(comma), bold(page), roman("(1)")]);
+    }
+    roff.text(words);
     roff
 }
 

@@ -4,11 +4,15 @@ use clap::{Arg, ArgAction, Command};
 use clap_mangen::roff::{bold, italic, roman, Inline, Roff};
 
 pub fn section(command: &Command, name: &str) -> Roff {
-    let mut words = vec![bold(name.replacen('-', " ", 1))];
+    let mut words = vec![bold(name.replace('-', " "))];
     for option in command.get_opts().chain(flags(command)) {
-        words.push(roman(" ["));
-        words.extend(optional(option));
-        words.push(roman("]"));
+        let (open, close) = match option.is_required_set() {
+            true => (" ", ""),
+            false => (" [", "]"),
+        };
+        words.push(roman(open));
+        words.extend(with_value(option));
+        words.push(roman(close));
     }
     if command.has_subcommands() {
         words.extend([roman(" "), italic("COMMAND"), roman(" ...")]);
@@ -28,7 +32,7 @@ fn flags(command: &Command) -> impl Iterator<Item = &Arg> {
     command.get_arguments().filter(no_value)
 }
 
-fn optional(option: &Arg) -> Vec<Inline> {
+fn with_value(option: &Arg) -> Vec<Inline> {
     let long = option.get_long().map(|long| format!("--{long}"));
     let mut words = vec![bold(long.unwrap_or_default())];
     if option.get_action().takes_values() {

@@ -1,26 +1,30 @@
-//! One decision as one line of JSON. The names are stable; a name whose value is not known is left out.
-//!
-//! | name | value |
-//! |---|---|
-//! | `time` | RFC 3339, UTC, microseconds |
-//! | `pid`, `program` | who decided |
-//! | `direction` | `in` or `out` |
-//! | `peer`, `local` | addresses; with `%` and its number for a link-local one behind an interface |
-//! | `port` | of the service |
-//! | `pkey` | a number |
-//! | `tenant` | the tenant that matched |
-//! | `decision` | `allow`, `refuse`, or `would-refuse` where the policy only observes |
-//! | `reason` | why it was or would be refused: `no-tenant`, `denied`, `over-limit`, `rate`, `unreadable`, `program` |
-//! | `used`, `limit` | live connections of the tenant, and how many it may have |
-//! | `retry_after_ms` | a number |
-//! | `line` | of the deciding table in the policy file; without it a default decided |
-//! | `policy` | the policy file |
-//! | `dropped` | lines that were left out before this one, because there were too many or the file took none |
+//! One decision as one line of JSON. The names ([`FIELDS`]) are stable; a name whose value is not known is left out.
 
 use super::reason::Code;
 use crate::report::{escape_json, rfc3339_micros};
 use std::net::IpAddr;
 use std::time::SystemTime;
+
+/// The names in their order, and their values.
+pub const FIELDS: &[(&str, &str)] = &[
+    ("time", "RFC 3339, UTC, microseconds"),
+    ("pid", "the process that decided"),
+    ("program", "its name"),
+    ("direction", "in or out"),
+    ("peer", "the other end's address; with % and the number of its interface for a link-local one"),
+    ("local", "this host's address"),
+    ("port", "of the service"),
+    ("pkey", "a number"),
+    ("tenant", "the tenant that matched"),
+    ("decision", "allow, refuse, or would-refuse where the policy only observes"),
+    ("reason", "why it was or would be refused: no-tenant, denied, over-limit, rate, unreadable, program"),
+    ("used", "live connections of the tenant"),
+    ("limit", "the limit that was met"),
+    ("retry_after_ms", "a number"),
+    ("line", "of the deciding table in the policy file; not there if a default decided"),
+    ("policy", "the policy file"),
+    ("dropped", "lines that were left out before this one, because there were too many or the file took none"),
+];
 
 /// What became of a connection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

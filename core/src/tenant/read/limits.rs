@@ -48,7 +48,7 @@ fn rate(fields: &Fields, notes: &mut Notes) -> Option<Rate> {
     })
 }
 
-/// In millionths, which are whole numbers: the library's way to read any float is 15 kB of code.
+/// In millionths, which are whole numbers: std's way to read any float has tables of 10 kB.
 fn number(value: &DeValue) -> Result<f64, String> {
     let text = match value {
         DeValue::Integer(digits) if digits.radix() == 10 => digits.as_str(),
