@@ -217,7 +217,10 @@ fn look_once_in_a_while(shim: &Shim, tenants: &Tenants, path: &str) {
     let (now, last) = (now_ns(), tenants.watched.looked_at.load(Ordering::Relaxed));
     if now.saturating_sub(last) >= LOOK_EVERY.as_nanos() as u64 * 9 / 10 {
         tenants.watched.looked_at.store(now, Ordering::Relaxed);
-        if lock(&tenants.current).is_some() {
+        let current = lock(&tenants.current).clone();
+        if let Some(current) = current {
+            // An interface that the policy names may have come, or come again, meanwhile.
+            current.policy.iter().for_each(Policy::look_up_interfaces);
             reload(shim, tenants, path);
         }
     }

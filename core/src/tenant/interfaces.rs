@@ -52,9 +52,12 @@ impl Interfaces {
         if self.is_empty() {
             return;
         }
-        let table = std::fs::read_to_string(WITH_IPV6).unwrap_or_default();
+        self.take_numbers(&std::fs::read_to_string(WITH_IPV6).unwrap_or_default());
+    }
+
+    fn take_numbers(&self, table: &str) {
         for (name, number) in &self.all {
-            number.store(number_in(&table, name).unwrap_or(0), Relaxed);
+            number.store(number_in(table, name).unwrap_or(0), Relaxed);
         }
     }
 
@@ -127,9 +130,26 @@ fe80000000000000020000fffe000001 1f 40 20 80     eth0
         for wrong in ["", "0", "99999999999", "a/b", "a b", "sixteencharacter"] {
             assert!(some.scope(wrong).is_err(), "{wrong}");
         }
-        some.look_up();
         assert!(some.holds(Scope::Any, 0));
         assert!(some.holds(Scope::Number(3), 3));
-        assert!(!some.holds(Scope::Named(0), 0));
+        assert!(!some.holds(Scope::Number(3), 4));
+    }
+
+    #[test]
+    fn an_interface_may_come_and_go() {
+        let mut some = Interfaces::default();
+        let eth0 = some.scope("eth0").unwrap();
+        let behind = |table, scope| {
+            some.take_numbers(table);
+            some.holds(eth0, scope)
+        };
+        assert!(!behind("", 31));
+        assert!(behind(TABLE, 31));
+        assert!(!behind(TABLE, 1));
+        // It comes again with another number.
+        let later = TABLE.replace("1f", "20");
+        assert!(behind(&later, 32) && !behind(&later, 31));
+        // What is not there is not the interface with number 0.
+        assert!(!behind("", 0));
     }
 }
