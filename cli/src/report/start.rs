@@ -2,14 +2,14 @@
 
 use std::ffi::OsString;
 use std::fs::{File, OpenOptions};
-use std::io::{Error, PipeWriter, Result, Write};
+use std::io::{Error, IsTerminal, PipeWriter, Result, Write};
 use std::os::fd::RawFd;
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
 use cmshim_core::config::{reason, FAMILY_VARIABLE};
-use rustix::process::{getpid, pidfd_open, setsid, PidfdFlags};
+use rustix::process::{getpid, getsid, pidfd_open, setsid, PidfdFlags};
 
 use super::{Subject, REPORTER, STARTER};
 use crate::failure::{Failure, NO_LIBRARY, USAGE};
@@ -42,8 +42,16 @@ pub fn start(
         output::complain("--report: there will be none, since all processes of a container end with its first one");
         return Ok(None);
     }
+    if to.is_none() && leads_its_terminal() {
+        output::complain("--report: this terminal is closed when the program ends, perhaps before the report; see --report-file");
+    }
     let fail = |e: Error| Failure::new(NO_LIBRARY, format!("--report: {}", reason(&e)));
     started(program, variables, target).map(Some).map_err(fail)
+}
+
+/// The kernel hangs a terminal up when the first process of its session ends: `ssh -t HOST cmshim run ...`.
+fn leads_its_terminal() -> bool {
+    getsid(None) == Ok(getpid()) && std::io::stderr().is_terminal()
 }
 
 fn open(path: &Path) -> std::result::Result<File, Failure> {
