@@ -84,6 +84,13 @@ fn other_paths_and_methods_are_told() {
     let mut answer = Vec::new();
     let _ = stream.read_to_end(&mut answer);
     assert!(answer.len() < 1000, "{answer:?}");
+    // One that sends no more than its request still reads.
+    let mut stream = server.connect();
+    stream.write_all(b"GET /metrics HTTP/1.0\r\n\r\n").unwrap();
+    stream.shutdown(std::net::Shutdown::Write).unwrap();
+    let mut answer = String::new();
+    stream.read_to_string(&mut answer).unwrap();
+    assert!(answer.starts_with("HTTP/1.0 200 OK"), "{answer}");
     // With no process at all there are the server's own numbers.
     let (_, body) = server.ask("GET /metrics HTTP/1.1");
     assert!(body.contains("\ncmshim_export_processes 0\n"), "{body}");

@@ -75,6 +75,8 @@ async fn connection(stream: TcpStream, pages: Arc<Pages>) {
     let service = service_fn(move |request| answer(request, pages.clone()));
     let served = http1::Builder::new()
         .keep_alive(false)
+        // A client may say that it sends nothing more (nc does).
+        .half_close(true)
         .timer(TokioTimer::new())
         .header_read_timeout(REQUEST)
         .max_buf_size(LARGEST)
