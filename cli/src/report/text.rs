@@ -95,6 +95,10 @@ fn connections(sum: &Sum) -> String {
         (Counter::RequestsTaken, "requests taken"),
         (Counter::RequestsRefused, "refused by the program"),
         (Counter::TenantsRefused, "refused by the tenant check"),
+        (
+            Counter::TenantsObserved,
+            "that the tenant check only observed",
+        ),
         (Counter::EventsUnacked, "events not acked"),
     ] {
         match count(counter) {
