@@ -1,10 +1,10 @@
 #!/bin/bash
 # Statistics agree with the kernel's counters of the port: messages of the connection manager (sysfs), and packets
 # (`rdma statistic`). Nothing else runs in this guest meanwhile.
-# limit: 60
+# limit: 90
 # shellcheck source=../../guest/lib.sh
 . "$LAB_LIB"
-need jq rdma
+need jq rdma rping
 export CMSHIM_STATS_DIR=/run/cmshim-test-port LAB_PORT=19900
 rm -rf "$CMSHIM_STATS_DIR"
 port=/sys/class/infiniband/rxe1/ports/1
@@ -46,4 +46,26 @@ messages=$(join "$LAB_TMP/before" "$LAB_TMP/after" | awk '$1 != "packets" { n +=
 packets=$(by_kernel packets)
 echo "packets: rdma statistic counts $packets, the kernel's messages are $messages"
 [ "$packets" -ge "$messages" ] && [ "$packets" -le $((messages * 2)) ] || fail "packets differ"
+
+# Present numbers: what is open now, and what lies ready, is what the kernel has of the process.
+start preloaded rping -s -a "$LAB_ADDR" -p 19901 >"$LAB_TMP/rping.s" 2>&1
+server=$!
+wait_listen 19901
+start preloaded rping -c -a "$LAB_ADDR" -p 19901 -C 100000000 >"$LAB_TMP/rping.c" 2>&1
+client=$!
+open() { "$CMSHIM" stat "$1" --json 2>/dev/null | jq '.counters.connections_open'; }
+for ((i = 0; i < 100; i++)); do
+    [ "$(open $server)$(open $client)" = 11 ] && break
+    nap 0.1
+done
+for pid in $server $client; do
+    connected=$(rdma resource show cm_id | grep -c "state CONNECT .*pid $pid ")
+    pairs=$(rdma resource show qp | grep -c " pid $pid ")
+    idle=$("$CMSHIM" stat $pid --json | jq '.counters.pool_idle')
+    echo "rping $pid: the kernel has $connected connections, statistics $(open $pid); $pairs queue pairs, $idle of them ready"
+    [ "$connected" = 1 ] && [ "$(open $pid)" = 1 ] || fail "open connections differ"
+    [ "$pairs" = $((1 + idle)) ] || fail "queue pairs differ"
+done
+kill -KILL $server $client
+wait $server $client 2>/dev/null
 rm -rf "$CMSHIM_STATS_DIR"
