@@ -11,7 +11,7 @@ rm -rf "$CMSHIM_STATS_DIR"
 # What a program and its child did, told after their end; the numbers are the program's own.
 "$CMSHIM" run --library "$CMSHIM_LIB" --log-level off --report -- sh -c '"$1" 4; "$2"; exit 5' sh "$BIN/stats/timed" "$BIN/behaviour/refused" >"$LAB_TMP/reported" 2>"$LAB_TMP/report"
 expect_status 5 $? "the program's own status"
-for ((i = 0; i < 100; i++)); do
+for ((i = 0; i < 300; i++)); do
     grep -q '^  more ' "$LAB_TMP/report" && break
     nap 0.1
 done
@@ -68,7 +68,7 @@ expect "$LAB_TMP/hist" '^1 measured: '
 "$CMSHIM" hist $pid resolve_addr --svg "$LAB_TMP/hist.svg" || fail "no picture"
 python3 -c 'import sys, xml.dom.minidom as m; m.parse(sys.argv[1])' "$LAB_TMP/hist.svg" || fail "the picture is no XML"
 # The report of the killed one says where it was.
-for ((i = 0; i < 100; i++)); do
+for ((i = 0; i < 300; i++)); do
     grep -q '^  more ' "$LAB_TMP/report.killed" && break
     nap 0.1
 done

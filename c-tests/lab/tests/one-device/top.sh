@@ -33,7 +33,7 @@ first=$(made $client)
 begin=$EPOCHREALTIME
 "$CMSHIM" top --interval 1 --sort rate >"$LAB_TMP/tables" &
 top=$!
-for ((i = 0; i < 150; i++)); do
+for ((i = 0; i < 300; i++)); do
     [ "$(grep -c 'live processes' "$LAB_TMP/tables")" -ge 4 ] && break
     nap 0.1
 done
