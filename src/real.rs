@@ -156,4 +156,7 @@ real! {
     ibv_get_async_event(*mut IbvContext, *mut IbvAsyncEvent) -> c_int;
     ibv_ack_async_event(*mut IbvAsyncEvent);
     ibv_query_device(*mut IbvContext, *mut IbvDeviceAttr) -> c_int;
+    ibv_query_port(*mut IbvContext, u8, *mut c_void) -> c_int;
+    ibv_query_gid(*mut IbvContext, u8, c_int, *mut c_void) -> c_int;
+    ibv_dereg_mr(*mut IbvMr) -> c_int;
 }

@@ -14,6 +14,8 @@ fn settings() -> Settings {
         warm: 0,
         idle: Duration::from_secs(10),
         share: 50,
+        recycle: false,
+        quarantine: Duration::from_secs(2),
     }
 }
 
@@ -49,7 +51,7 @@ fn keep(book: &mut Book<u32>, now: Instant, next: &mut u32) -> (u32, Vec<u32>) {
                 dropped.push(item);
                 book.end(flight);
             }
-            Job::Close { flight, .. } => book.end(flight),
+            Job::Close { flight, .. } | Job::Probe { flight, .. } => book.end(flight),
             Job::Make {
                 flight,
                 key,
@@ -203,6 +205,8 @@ fn a_wish_is_granted_up_to_the_most() {
 fn the_device_s_share_is_kept() {
     let small = Settings {
         share: 1,
+        recycle: false,
+        quarantine: Duration::from_secs(2),
         max: 100,
         warm: 100,
         ..settings()

@@ -13,6 +13,8 @@ fn settings() -> Settings {
         warm: 0,
         idle: Duration::from_secs(10),
         share: 50,
+        recycle: false,
+        quarantine: Duration::from_secs(2),
     }
 }
 
@@ -42,7 +44,7 @@ fn keep(book: &mut Book<u32>, now: Instant) -> (Vec<usize>, Vec<usize>) {
     loop {
         match book.next(now) {
             Job::Wait(_) => return (made, closed),
-            Job::Drop { flight, .. } => book.end(flight),
+            Job::Drop { flight, .. } | Job::Probe { flight, .. } => book.end(flight),
             Job::Close { flight, pairs } => {
                 closed.extend(pairs.iter().map(|p| p[0]));
                 book.end(flight);
@@ -115,6 +117,8 @@ fn channels_go_with_their_device_and_when_nobody_wants_them() {
 fn completion_queues_count_against_the_device_too() {
     let tight = Settings {
         share: 4,
+        recycle: false,
+        quarantine: Duration::from_secs(2),
         max: 50,
         warm: 50,
         ..settings()

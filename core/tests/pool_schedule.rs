@@ -88,6 +88,8 @@ impl World {
             warm: 0,
             idle: Duration::from_secs(10),
             share: SHARE,
+            recycle: false,
+            quarantine: Duration::from_secs(2),
         };
         let mut world = World {
             book: Book::new(settings, Default::default()),
@@ -219,7 +221,9 @@ impl World {
                     }
                 }
                 Job::Drop { flight, item } => self.work = Some(Work::Drop { flight, item }),
-                Job::Close { .. } => unreachable!("no bundles here"),
+                Job::Close { .. } | Job::Probe { .. } => {
+                    unreachable!("neither bundles nor recycling here")
+                }
                 Job::Wait(_) => {}
             },
         }

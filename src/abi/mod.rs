@@ -5,6 +5,7 @@
 //! only ever reached through a pointer are declared up to the last member that is read.
 
 pub mod cm;
+pub mod data;
 pub mod ucm;
 pub mod verbs;
 

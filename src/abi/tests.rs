@@ -1,6 +1,6 @@
 //! Sizes and offsets against rdma-sys, which bindgen makes from the installed headers.
 
-use super::{cm::*, verbs::*};
+use super::{cm::*, data, verbs::*};
 use cmshim_core::codes::event;
 use rdma_sys as c;
 use std::mem::{offset_of, size_of};
@@ -92,6 +92,94 @@ fn the_query_buffer_holds_a_whole_structure() {
     assert!(size_of::<QueryBuffer>() >= size_of::<c::ibv_qp_attr>());
     assert_eq!(QP_RQ_PSN as u32, c::ibv_qp_attr_mask::IBV_QP_RQ_PSN.0);
     assert_eq!(QP_SQ_PSN as u32, c::ibv_qp_attr_mask::IBV_QP_SQ_PSN.0);
+}
+
+#[test]
+fn what_the_reuse_probe_works_with_is_that_of_the_headers() {
+    same_size!(
+        data::AhAttr = c::ibv_ah_attr,
+        data::QpAttr = c::ibv_qp_attr,
+        data::Sge = c::ibv_sge,
+        data::SendWr = c::ibv_send_wr,
+        data::RecvWr = c::ibv_recv_wr,
+        data::Wc = c::ibv_wc,
+    );
+    assert!(size_of::<data::PortAttr>() > size_of::<c::ibv_port_attr>());
+    same_offset!(
+        data::AhAttr = c::ibv_ah_attr { dgid = grh, dlid = dlid, is_global = is_global, port_num = port_num }
+        data::QpAttr = c::ibv_qp_attr {
+            qp_state = qp_state, path_mtu = path_mtu, dest_qp_num = dest_qp_num, ah_attr = ah_attr,
+            max_rd_atomic = max_rd_atomic, max_dest_rd_atomic = max_dest_rd_atomic, min_rnr_timer = min_rnr_timer,
+            port_num = port_num, timeout = timeout, retry_cnt = retry_cnt, rnr_retry = rnr_retry,
+        }
+        data::SendWr = c::ibv_send_wr {
+            next = next, sg_list = sg_list, num_sge = num_sge, opcode = opcode, send_flags = send_flags,
+        }
+        data::RecvWr = c::ibv_recv_wr { sg_list = sg_list, num_sge = num_sge }
+        data::Wc = c::ibv_wc { status = status, opcode = opcode }
+        data::Mr = c::ibv_mr { lkey = lkey }
+        data::PortAttr = c::ibv_port_attr { state = state, gid_tbl_len = gid_tbl_len, lid = lid, link_layer = link_layer }
+    );
+    assert_eq!(
+        [data::RESET, data::INIT, data::RTR, data::RTS, data::ERR],
+        [
+            c::ibv_qp_state::IBV_QPS_RESET as i32,
+            c::ibv_qp_state::IBV_QPS_INIT as i32,
+            c::ibv_qp_state::IBV_QPS_RTR as i32,
+            c::ibv_qp_state::IBV_QPS_RTS as i32,
+            c::ibv_qp_state::IBV_QPS_ERR as i32,
+        ]
+    );
+    let mask = |bits: &[c::ibv_qp_attr_mask]| bits.iter().map(|b| b.0).sum::<u32>() as i32;
+    use c::ibv_qp_attr_mask as m;
+    assert_eq!(
+        data::TO_INIT,
+        mask(&[
+            m::IBV_QP_STATE,
+            m::IBV_QP_PKEY_INDEX,
+            m::IBV_QP_PORT,
+            m::IBV_QP_ACCESS_FLAGS
+        ])
+    );
+    assert_eq!(
+        data::TO_RTR,
+        mask(&[
+            m::IBV_QP_STATE,
+            m::IBV_QP_AV,
+            m::IBV_QP_PATH_MTU,
+            m::IBV_QP_DEST_QPN,
+            m::IBV_QP_RQ_PSN,
+            m::IBV_QP_MAX_DEST_RD_ATOMIC,
+            m::IBV_QP_MIN_RNR_TIMER,
+        ])
+    );
+    assert_eq!(
+        data::TO_RTS,
+        mask(&[
+            m::IBV_QP_STATE,
+            m::IBV_QP_TIMEOUT,
+            m::IBV_QP_RETRY_CNT,
+            m::IBV_QP_RNR_RETRY,
+            m::IBV_QP_SQ_PSN,
+            m::IBV_QP_MAX_QP_RD_ATOMIC,
+        ])
+    );
+    let place = |offset: usize| offset / size_of::<*mut u8>();
+    assert_eq!(
+        data::OPS_POLL_CQ,
+        place(offset_of!(c::ibv_context_ops, poll_cq))
+    );
+    assert_eq!(
+        data::OPS_POST_SEND,
+        place(offset_of!(c::ibv_context_ops, post_send))
+    );
+    assert_eq!(
+        data::OPS_POST_RECV,
+        place(offset_of!(c::ibv_context_ops, post_recv))
+    );
+    assert_eq!(data::WR_SEND, c::ibv_wr_opcode::IBV_WR_SEND as i32);
+    assert_eq!(data::SEND_SIGNALED, c::ibv_send_flags::IBV_SEND_SIGNALED.0);
+    assert_eq!(data::PORT_ACTIVE, c::ibv_port_state::IBV_PORT_ACTIVE as i32);
 }
 
 #[test]

@@ -3,9 +3,10 @@
 use crate::abi::cm::{RdmaCmId, RdmaEventChannel};
 use crate::abi::verbs::IbvQp;
 use crate::boundary;
+use crate::pool::recycle;
 use crate::real;
 use crate::reasons::{asynchronous, calls, events, waits};
-use crate::stats::Entry;
+use crate::stats::{Entry, Phase};
 use crate::tenant;
 use libc::{c_int, sockaddr};
 
@@ -22,6 +23,7 @@ pub unsafe extern "C-unwind" fn rdma_destroy_id(id: *mut RdmaCmId) -> c_int {
         // SAFETY: the program's id, alive until the real call.
         let key = unsafe { waits::call_begins(shim, "rdma_destroy_id", id, waits::of_id) };
         tenant::api::ended(id);
+        recycle::id_gone(shim, id);
         (key, events::forget(shim, id))
     });
     // SAFETY: the program's own argument.
@@ -72,12 +74,20 @@ pub unsafe extern "C-unwind" fn ibv_destroy_qp(qp: *mut IbvQp) -> c_int {
     let Some(real) = real::ibv_destroy_qp() else {
         return boundary::missing("ibv_destroy_qp", libc::ENOSYS);
     };
-    let call = boundary::enter(Entry::ibv_destroy_qp);
-    let (key, record) = call.decide((None, None), |shim| {
+    let mut call = boundary::enter(Entry::ibv_destroy_qp);
+    let (key, record, parked) = call.decide((None, None, false), |shim| {
         // SAFETY: the program's queue pair, alive until the real call.
         let key = unsafe { waits::destroy_qp_begins(shim, "ibv_destroy_qp", qp) };
-        (key, asynchronous::forget(shim, qp))
+        let record = asynchronous::forget(shim, qp);
+        // SAFETY: as above.
+        let parked = unsafe { recycle::parks(shim, qp, record.as_ref()) };
+        (key, record, parked)
     });
+    if parked {
+        call.counts_as(Phase::DestroyQpHit);
+        call.done();
+        return 0;
+    }
     // SAFETY: the program's own argument.
     let rc = unsafe { real(qp) };
     call.watched(rc, key.is_some(), |shim, ended| {

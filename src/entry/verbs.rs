@@ -93,7 +93,7 @@ pub unsafe extern "C-unwind" fn ibv_create_qp(
     // SAFETY: the program's protection domain and attributes.
     call.watched(qp, asked.watched(), |shim, ended| unsafe {
         if ended.failed.is_none() {
-            create::created(shim, &asked, attr);
+            create::created(shim, &asked, qp, attr);
         }
         calls::ended(
             shim,

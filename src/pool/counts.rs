@@ -20,6 +20,9 @@ pub struct Counts {
     pub rescued: AtomicU64,
     /// Asynchronous events of ready ones, acknowledged and dropped.
     pub events_dropped: AtomicU64,
+    /// Destroyed by the program and kept, and given out again.
+    pub parked: AtomicU64,
+    pub used_again: AtomicU64,
 }
 
 impl Counts {
@@ -82,7 +85,8 @@ impl Counts {
             _ => "none".to_owned(),
         };
         log::info!(
-            "pool: hits {}; misses: {}; made {}, not made {}, evicted {}, given back {}, rescued {}, events dropped {}; \
+            "pool: hits {}; misses: {}; made {}, not made {}, evicted {}, given back {}, rescued {}, events dropped {}, \
+             parked {}, used again {}; \
              creations served: {}; creations not served: {}; destructions: {}",
             get(&self.hits),
             misses.join(", "),
@@ -92,6 +96,8 @@ impl Counts {
             get(&self.given_back),
             get(&self.rescued),
             get(&self.events_dropped),
+            get(&self.parked),
+            get(&self.used_again),
             times(Phase::CreateQpHit),
             times(Phase::CreateQpMiss),
             times(Phase::DestroyQpMiss),

@@ -1,5 +1,6 @@
 //! A creation: served from the pool, or noted so that the next ones can be.
 
+use super::counts::one;
 use super::{abi_caps, bundle, caps, enabled, evict, ring, Ready};
 use crate::abi::verbs::{IbvPd, IbvQp, IbvQpInitAttr};
 use crate::boundary::shim::Shim;
@@ -105,7 +106,17 @@ pub unsafe fn begins(shim: &'static Shim, pd: *const IbvPd, attr: *mut IbvQpInit
         before: Some(*wanted),
         key: Some(key),
     };
-    match pool.with(shim, |book| book.take(&key, now)) {
+    let taken = pool.with(shim, |book| {
+        let taken = book.take(&key, now);
+        if let Taken::Hit { item, .. } = &taken {
+            book.lives(&key, item.qp, item.caps);
+            if book.recycled(item.qp) {
+                one(&pool.counts.used_again);
+            }
+        }
+        taken
+    });
+    match taken {
         Taken::Hit { item, ring: work } => {
             // SAFETY: it was taken for this call.
             let (served, number) = unsafe { hand_out(&item, wanted) };
@@ -202,7 +213,12 @@ pub unsafe fn make_room(
 ///
 /// # Safety
 /// `attr` is what the program gave to ibv_create_qp.
-pub unsafe fn created(shim: &'static Shim, asked: &Asked, attr: *const IbvQpInitAttr) {
+pub unsafe fn created(
+    shim: &'static Shim,
+    asked: &Asked,
+    qp: *const IbvQp,
+    attr: *const IbvQpInitAttr,
+) {
     let pool = &shim.state().pool;
     // SAFETY: as promised by the caller.
     let (Some(before), Some(key), Some(after)) =
@@ -215,7 +231,10 @@ pub unsafe fn created(shim: &'static Shim, asked: &Asked, attr: *const IbvQpInit
         return;
     }
     let now = Instant::now();
-    if pool.with(shim, |book| book.created(&key, now)) {
+    let made = caps(&after.cap);
+    if pool.with(shim, |book| {
+        book.created(&key, now) | book.lives(&key, qp as usize, made)
+    }) {
         ring(shim, now);
     }
 }

@@ -1,7 +1,7 @@
 //! Events that concern the pool: a device that goes away, and asynchronous events of ready ones.
 
 use super::counts::one;
-use super::{enabled, evict};
+use super::{enabled, evict, recycle};
 use crate::abi::cm::RdmaCmEvent;
 use crate::abi::verbs::{async_event, IbvAsyncEvent, IbvContext};
 use crate::boundary::shim::Shim;
@@ -12,11 +12,13 @@ use cmshim_core::pool::Scope;
 ///
 /// # Safety
 /// `event` is null, or points to null or to an event that was handed over and not acked.
-pub unsafe fn cm(shim: &Shim, event: *const *mut RdmaCmEvent) {
+pub unsafe fn cm(shim: &'static Shim, event: *const *mut RdmaCmEvent) {
     // SAFETY: as promised by the caller.
     let Some(e) = (unsafe { event.as_ref().and_then(|e| e.as_ref()) }) else {
         return;
     };
+    // SAFETY: as promised by the caller.
+    unsafe { recycle::cm(shim, e) };
     if e.event == event::DEVICE_REMOVAL {
         // SAFETY: librdmacm keeps the id of an un-acked event alive.
         if let Some(id) = unsafe { e.id.as_ref() } {

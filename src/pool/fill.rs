@@ -1,7 +1,7 @@
 //! The keeper's part: makes ahead, and gives back what nobody needs.
 
 use super::counts::one;
-use super::{abi_caps, caps, channel, enabled, evict, Own, Ready};
+use super::{abi_caps, caps, channel, enabled, evict, recycle, Own, Ready};
 use crate::abi::verbs::{
     IbvCompChannel, IbvContext, IbvCq, IbvDeviceAttr, IbvPd, IbvQpInitAttr, IbvSrq,
 };
@@ -40,6 +40,11 @@ pub fn work(shim: &'static Shim) -> Option<Instant> {
             }
             Job::Close { flight, pairs } => {
                 pairs.into_iter().flatten().for_each(channel::close);
+                pool.with(shim, |book| book.end(flight));
+            }
+            Job::Probe { flight, context } => {
+                // SAFETY: the flight holds back the context's end.
+                unsafe { recycle::probe(shim, context) };
                 pool.with(shim, |book| book.end(flight));
             }
             Job::Make {

@@ -11,12 +11,15 @@ pub mod events;
 pub mod evict;
 pub mod fill;
 pub mod objects;
+mod probe;
+pub mod recycle;
 
 use crate::abi::verbs::{IbvQp, IbvQpCap};
 use crate::boundary::shim::Shim;
 use crate::keeper;
 use crate::lock::lock;
-use cmshim_core::pool::{Book, Caps, Front, Pair, Small};
+use crate::stats::{self, Counter};
+use cmshim_core::pool::{Book, Caps, Front, Pair, Small, Verdict};
 use counts::Counts;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Condvar, Mutex};
@@ -33,6 +36,8 @@ pub struct Pool {
     landed: Condvar,
     /// The process is exiting: nothing is made any more.
     closed: AtomicBool,
+    /// What the reuse probe said, by the device's name.
+    verdicts: Mutex<Vec<(String, Verdict)>>,
     pub counts: Counts,
 }
 
@@ -81,7 +86,13 @@ impl Pool {
     /// Works with the book, which is set up on first use.
     fn with<T>(&self, shim: &Shim, work: impl FnOnce(&mut Book<Ready>) -> T) -> T {
         let mut book = lock(&self.book);
-        work(book.get_or_insert_with(|| Book::new(shim.config.pool.settings(), self.front.clone())))
+        let settings = || shim.config.pool.settings();
+        let book = book.get_or_insert_with(|| Book::new(settings(), self.front.clone()));
+        let result = work(book);
+        if shim.config.pool.recycle {
+            stats::set(Counter::PoolQuarantined, book.parked() as u64);
+        }
+        result
     }
 
     /// Says that something was made or destroyed.

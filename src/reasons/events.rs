@@ -6,6 +6,7 @@ use super::subject::{same_host, Subject};
 use super::{calls, storm, traffic, waits};
 use crate::abi::cm::{RdmaCmEvent, RdmaCmId};
 use crate::boundary::{shim::Shim, thread, Ended};
+use crate::pool::recycle;
 use crate::stats::{self, Counter};
 use crate::sys::limits;
 use cmshim_core::codes::{event as ev, qp_state};
@@ -139,6 +140,13 @@ unsafe fn tell(shim: &'static Shim, e: &RdmaCmEvent, before: &IdRecord) {
     let mut details = Vec::new();
     if e.event == ev::CONNECT_ERROR {
         details.extend(inner_states());
+    }
+    // SAFETY: the id is alive.
+    if rejected && recycle::recycled(shim, unsafe { (*e.id).qp }) {
+        details.push("the queue pair was used before (pool.recycle)".to_owned());
+        if e.status == recycle::STALE {
+            details.push("it is taken out for good".to_owned());
+        }
     }
     emit::line(
         shim,

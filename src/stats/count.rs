@@ -26,6 +26,14 @@ pub fn take(gauge: Counter, n: u64) {
     add(gauge, n.wrapping_neg());
 }
 
+/// A gauge's value, where it is known as a whole.
+#[inline]
+pub fn set(gauge: Counter, value: u64) {
+    if let Some(words) = own::words() {
+        words[COUNTERS.item(gauge as usize)].store(value, Ordering::Relaxed);
+    }
+}
+
 /// Something went past the shim.
 #[inline]
 pub fn bypassed(why: Bypass) {

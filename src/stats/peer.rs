@@ -30,3 +30,13 @@ pub unsafe fn of(id: *const RdmaCmId) -> Peer {
         }
     }
 }
+
+/// The address of the destination as a number; 0: none.
+///
+/// # Safety
+/// As `of`.
+pub unsafe fn address(id: *const RdmaCmId) -> u128 {
+    // SAFETY: as promised by the caller.
+    let [low, high] = unsafe { of(id) }.address;
+    u128::from(high) << 64 | u128::from(low)
+}

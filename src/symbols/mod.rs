@@ -125,6 +125,9 @@ pub const CALLED_ONLY: &[Symbol] = symbols! {
     Ibverbs c"IBVERBS_1.1" {
         ibv_query_qp: "asked whether anything went over a connection", "";
         ibv_query_device: "asked for the device's limits when a creation failed, and before the pool makes its first queue pair", "";
+        ibv_query_port: "asked for the way of the reuse probe", "";
+        ibv_query_gid: "asked for the way of the reuse probe", "";
+        ibv_dereg_mr: "ends the reuse probe", "";
     }
 };
 

@@ -254,6 +254,25 @@ pub const KEYS: &[Key] = &[
         more: "Counted from the device's max_qp and max_cq. 0 keeps none.",
     },
     Key {
+        name: "pool.recycle",
+        kind: Kind::Bool,
+        default: Preset::Bool(false),
+        per_program: true,
+        help: "Keep queue pairs that the program destroys, and give them out again",
+        more: "Only those whose connection ended with DISCONNECTED, or that had none; only on a device that passed a \
+               trial in this process: after RESET no completion of the old connection is left, and data goes over a new one. \
+               The verdict is a line at level info.",
+    },
+    Key {
+        name: "pool.quarantine_ms",
+        kind: Kind::Int { min: 0, max: 600_000, unit: "ms" },
+        default: Preset::Int(3_000),
+        per_program: true,
+        help: "How long a queue pair rests before it is given out again, unless TIMEWAIT_EXIT was seen",
+        more: "The kernel's own time after a connection on Ethernet is about 2.1 s: twice the packet life time of \
+               4.096 us * 2^18.",
+    },
+    Key {
         name: "events.mode",
         kind: Kind::Choice(&["auto", "off", "inline", "thread"]),
         default: Preset::Text("auto"),

@@ -101,6 +101,9 @@ pub struct Pool {
     pub idle: Duration,
     /// Percent.
     pub device_share: u32,
+    pub recycle: bool,
+    #[serde(rename = "quarantine_ms", deserialize_with = "millis")]
+    pub quarantine: Duration,
 }
 
 impl Pool {
@@ -112,6 +115,8 @@ impl Pool {
             warm: self.warm,
             idle: self.idle,
             share: self.device_share,
+            recycle: self.recycle,
+            quarantine: self.quarantine,
         }
     }
 }

@@ -2,6 +2,7 @@
 //! at the moment.
 
 use super::hash::Map;
+use super::recycle::{Recycling, Verdict};
 use super::{Front, Key, Miss, Pace, Settings, Small, QPT_RC, QPT_UC};
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -43,6 +44,8 @@ pub(super) struct Context {
     pub(super) cqs: u32,
     /// Channels for bundles. Only the program's own threads open descriptors.
     pub(super) pairs: Vec<Pair>,
+    /// May its queue pairs be used again?
+    pub(super) verdict: Verdict,
 }
 
 /// Something of these keys is being made or destroyed, outside of all locks.
@@ -63,7 +66,7 @@ pub enum Scope {
 }
 
 impl Scope {
-    fn covers(self, key: &Key) -> bool {
+    pub(super) fn covers(self, key: &Key) -> bool {
         match self {
             Scope::Pd(pd) => key.pd == pd,
             Scope::Cq(cq) => key.send_cq == cq || key.recv_cq == cq,
@@ -98,6 +101,11 @@ pub enum Job<T> {
     Drop {
         flight: u64,
         item: T,
+    },
+    /// Try out whether queue pairs of this device may be used again.
+    Probe {
+        flight: u64,
+        context: usize,
     },
     /// Close channels that no bundle needs.
     Close {
@@ -135,6 +143,7 @@ pub struct Book<T> {
     pub(super) hold: Option<Instant>,
     /// Channels may lie there that no bundle needs.
     pub(super) tidy: bool,
+    pub(super) recycling: Recycling,
 }
 
 impl<T: Small> Book<T> {
@@ -154,6 +163,7 @@ impl<T: Small> Book<T> {
             review_at: None,
             hold: None,
             tidy: false,
+            recycling: Recycling::default(),
         }
     }
 
@@ -215,6 +225,7 @@ impl<T: Small> Book<T> {
     /// One is about to be created: is there a ready one?
     pub fn take(&mut self, key: &Key, now: Instant) -> Taken<T> {
         self.settle(key, now);
+        self.mature(now);
         // What lies ready went when the first of the objects did: nothing else needs to be looked up.
         let Some(item) = self.pick(key) else {
             return Taken::Miss(self.lack(key));
@@ -389,6 +400,7 @@ impl<T: Small> Book<T> {
             }
             taken.push(key);
         }
+        self.evict_parked(scope, &mut items, &mut taken);
         for flight in &mut self.flights {
             flight.discard |= flight.keys.iter().any(|k| scope.covers(k));
         }
@@ -414,7 +426,9 @@ impl<T: Small> Book<T> {
 
     /// A ready one that fits, if any: for events that name one.
     pub fn any(&self, fits: impl Fn(&T) -> bool) -> bool {
-        self.front.any(&fits) || self.shelves.values().any(|s| s.ready.iter().any(&fits))
+        self.front.any(&fits)
+            || self.any_apart(&fits)
+            || self.shelves.values().any(|s| s.ready.iter().any(&fits))
     }
 
     /// How many are ready.

@@ -8,6 +8,7 @@ mod front;
 mod hash;
 mod key;
 mod pace;
+mod recycle;
 mod stock;
 mod work;
 
@@ -15,6 +16,7 @@ pub use book::{Book, Evicted, Job, Pair, Scope, Taken};
 pub use front::{Front, Small};
 pub use key::{Caps, Key, Miss, QPT_RC, QPT_UC};
 pub use pace::Pace;
+pub use recycle::{Leaving, Verdict};
 pub use stock::FEW;
 
 use std::time::Duration;
@@ -32,4 +34,8 @@ pub struct Settings {
     pub idle: Duration,
     /// Percent of a device's queue pairs and completion queues that may lie ready.
     pub share: u32,
+    /// Used ones come back.
+    pub recycle: bool,
+    /// How long such a one rests before it is used again.
+    pub quarantine: Duration,
 }

@@ -44,7 +44,9 @@ impl<T: Small> Book<T> {
 
     /// Fills the front from the shelf.
     pub(super) fn restock(&mut self, key: &Key) {
-        let Some(shelf) = self.shelves.get_mut(key) else {
+        // Recycling has to know who has which.
+        let shelf = self.shelves.get_mut(key);
+        let Some(shelf) = shelf.filter(|_| !self.settings.recycle) else {
             return;
         };
         while let Some(item) = shelf.ready.pop() {

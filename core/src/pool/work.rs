@@ -7,10 +7,15 @@ use std::time::Instant;
 impl<T: Small> Book<T> {
     /// What the keeper is to do now.
     pub fn next(&mut self, now: Instant) -> Job<T> {
+        self.mature(now);
         if self.review_at.is_some_and(|at| at <= now) {
             self.review(now);
         }
-        if let Some((key, item)) = self.next_surplus() {
+        if let Some(context) = self.recycling.to_probe.pop() {
+            let flight = self.depart(vec![Key::of_device(context)]);
+            return Job::Probe { flight, context };
+        }
+        if let Some((key, item)) = self.next_doomed().or_else(|| self.next_surplus()) {
             let flight = self.depart(vec![key]);
             return Job::Drop { flight, item };
         }
@@ -32,7 +37,7 @@ impl<T: Small> Book<T> {
             let flight = self.depart(vec![Key::of_device(context)]);
             return Job::Close { flight, pairs };
         }
-        Job::Wait(self.review_at)
+        Job::Wait(self.review_at.into_iter().chain(self.next_rested()).min())
     }
 
     fn next_surplus(&mut self) -> Option<(Key, T)> {
@@ -158,6 +163,7 @@ impl<T: Small> Book<T> {
             }
         }
         self.tidy = true;
-        self.review_at = self.shelves.values().filter_map(|s| s.pace.due()).min();
+        let due = self.shelves.values().filter_map(|s| s.pace.due()).min();
+        self.review_at = due.into_iter().chain(self.next_rested()).min();
     }
 }

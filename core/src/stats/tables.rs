@@ -77,6 +77,7 @@ table! {
         TenantsRefused "tenants_refused" Count "requests" "Connect requests that the tenant check refused";
         TimesLost "times_lost" Count "times" "Starts of phases that were forgotten because too many waited at once";
         TenantsObserved "tenants_observed" Count "requests" "Connect requests that the tenant check would have refused, did the policy not only observe";
+        PoolQuarantined "pool_quarantined" Gauge "queue pairs" "Used queue pairs that wait for the end of their quarantine";
     }
 }
 

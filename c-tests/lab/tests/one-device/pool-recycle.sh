@@ -1,0 +1,66 @@
+#!/bin/bash
+# Recycled queue pairs: the reuse probe refuses Soft-RoCE, and why that is right; on a device that cleans up (a preload beneath
+# the shim plays one) they come back after their quarantine, and a stale one is taken out.
+# limit: 150
+# lane: pool
+FIRST_PORT=19600
+# shellcheck source=../../../include/pair.sh
+. "$(dirname "$0")/../../../include/pair.sh"
+scrub=$BIN/pool/scrub.so
+recycle=(CMSHIM_LOG_LEVEL=info CMSHIM_POOL_RECYCLE=true CMSHIM_POOL_QUARANTINE_MS=100)
+refused='pool: queue pairs of rxe0 are not used again: after RESET, completions of the old connection are left'
+passed='pool: queue pairs of rxe0 are used again'
+
+scene_data() { run program "$BIN/pool/recycle" data 150; }
+alone() { # NAME KEY=VALUE…   the preloaded way only
+    scene=$1 way=shim settings=("${@:2}")
+    export LAB_PORT=$((port += 1))
+    eval "scene_$scene() { :; }"
+}
+
+# Off by default: no probe.
+pair data CMSHIM_LOG_LEVEL=info
+shown program 'completions of an earlier connection: 0'
+! grep -q 'used again:' "$(log_of program)" || fault "a probe without being asked"
+says program 'pool: hits [1-9].*parked 0'
+
+# Asked for: Soft-RoCE does not pass, and nothing is different.
+eval "scene_unsound() { scene_data; }"
+pair unsound "${recycle[@]}"
+says program "$refused"
+says program 'parked 0, used again 0'
+
+# The probe is made to pass, and the device does not clean up: a new connection gets what an old one left.
+alone forced "${recycle[@]}"
+OWN_PRELOAD=$scrub
+SCRUB=keeper run program "$BIN/pool/recycle" data 150
+says program "$passed"
+says program 'used again [1-9]'
+grep -q 'completions of an earlier connection: [1-9]' "$(out_of program)" || fault "$(<"$(out_of program)")"
+
+# A device that does.
+export SCRUB=all
+eval "scene_sound() { scene_data; }"
+pair sound "${recycle[@]}"
+says program "$passed"
+says program 'parked [1-9][0-9]*, used again [1-9]'
+
+# Nothing comes back before its time.
+eval "scene_rest() { scene_data; }"
+pair rest "${recycle[@]}" CMSHIM_POOL_QUARANTINE_MS=600000
+says program 'parked [1-9][0-9]*, used again 0'
+
+# The peer's kernel believes a used-again one connected.
+alone stale "${recycle[@]}"
+run program "$BIN/pool/recycle" stale 150
+grep -q 'client: RDMA_CM_EVENT_REJECTED 10' "$(out_of program)" || fault "$(<"$(out_of program)")"
+grep -q 'taken out: 1' "$(out_of program)" || fault "$(<"$(out_of program)")"
+line program peer-kernel connect 'REJECTED 10' 'select(.details | tostring | contains("pool.recycle"))'
+
+# Nothing of all this is left in the kernel.
+scene=all
+for kind in qp cq pd mr; do
+    left=$(rdma resource show $kind | grep -E 'comm recycle( |$)')
+    [ -z "$left" ] || fault "left behind: $left"
+done
+finish
