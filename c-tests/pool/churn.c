@@ -2,7 +2,8 @@
  * usage: churn KIND COUNT PAUSE_US           prints what the process grew by, after the first tenth
  *        churn KIND COUNT PAUSE_US times     prints microseconds, without the first tenth: rdma_create_qp p50 p99, connect
  *                                            p50 p99 (connect: the client's queue pair included, up to ESTABLISHED)
- * KIND: shared, one completion queue for all; own, librdmacm's own ones for each; raw, ibv_create_qp and no connection */
+ * KIND: shared, one completion queue for all; own, librdmacm's own ones for each; raw, ibv_create_qp and no connection;
+ *       evict, ibv_create_qp and, in place of connect, the destruction of its completion queue after the pause */
 #include "pool.h"
 #include <dirent.h>
 #include <time.h>
@@ -98,6 +99,21 @@ static struct times bare_qp(void)
     return (struct times){took, took};
 }
 
+static struct times evicted_cq(int pause)
+{
+    struct ibv_cq *mine = ibv_create_cq(listener->verbs, 64, NULL, NULL, 0);
+    MUST(mine);
+    struct ibv_qp_init_attr attr = verbs_attr(mine);
+    double begin = now_us();
+    struct ibv_qp *qp = ibv_create_qp(pd, &attr);
+    double create = now_us() - begin;
+    MUST(qp && !ibv_destroy_qp(qp));
+    usleep(pause);
+    begin = now_us();
+    MUST(!ibv_destroy_cq(mine));
+    return (struct times){create, now_us() - begin};
+}
+
 static int smaller(const void *a, const void *b)
 {
     double x = *(const double *)a, y = *(const double *)b;
@@ -115,20 +131,20 @@ static void show(double *took, int count)
 int main(int argc, char **argv)
 {
     const char *kind = argc > 3 ? argv[1] : "";
-    int count = argc > 3 ? atoi(argv[2]) : 0, pause = argc > 3 ? atoi(argv[3]) : 0, raw = !strcmp(kind, "raw");
+    int count = argc > 3 ? atoi(argv[2]) : 0, pause = argc > 3 ? atoi(argv[3]) : 0, raw = !strcmp(kind, "raw"), evict = !strcmp(kind, "evict");
     double *create = calloc(count + 1, sizeof *create), *connect = calloc(count + 1, sizeof *connect);
     long resident = 0;
     int open = 0;
     own = !strcmp(kind, "own");
     MUST(count >= 10 && create && connect && (sc = rdma_create_event_channel()) && (cc = rdma_create_event_channel()));
     listener = cm_listen(sc, 128);
-    if (raw) MUST((pd = ibv_alloc_pd(listener->verbs)) && (cq = ibv_create_cq(listener->verbs, 64, NULL, NULL, 0)));
+    if (raw || evict) MUST((pd = ibv_alloc_pd(listener->verbs)) && (cq = ibv_create_cq(listener->verbs, 64, NULL, NULL, 0)));
     for (int i = 0; i < count; i++) {
-        struct times took = raw ? bare_qp() : connection();
+        struct times took = raw ? bare_qp() : evict ? evicted_cq(pause) : connection();
         create[i] = took.create;
         connect[i] = took.connect;
         if (i == count / 10) resident = resident_kib(), open = descriptors();
-        if (pause) usleep(pause);
+        if (pause && !evict) usleep(pause);
     }
     if (argc > 4) {
         show(create, count);

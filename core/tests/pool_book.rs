@@ -322,3 +322,43 @@ fn a_closed_device_is_unknown_and_an_opened_one_is_new() {
     book.pd(PD, CONTEXT);
     assert_eq!(book.take(&key(), now), Taken::Miss(Miss::First));
 }
+
+#[test]
+fn where_each_connection_has_its_own_queue_nothing_is_made_ahead_in_vain_for_long() {
+    let (mut book, now, mut n) = (book(settings()), Instant::now(), 0);
+    let mut made = Vec::new();
+    for queue in 1..6usize {
+        let cq = CQ + queue;
+        let key = Key {
+            send_cq: cq,
+            recv_cq: cq,
+            ..key()
+        };
+        book.cq(cq);
+        for _ in 0..2 {
+            assert!(matches!(book.take(&key, now), Taken::Miss(_)));
+            book.created(&key, now);
+        }
+        made.push(keep(&mut book, now, &mut n).0);
+        let evicted = book.evict(Scope::Cq(cq));
+        book.end(evicted.flight);
+    }
+    assert_eq!(made, [2, 0, 0, 0, 0]);
+    // A queue that lives longer is served, and with it those after it.
+    book.cq(CQ + 9);
+    let long = Key {
+        send_cq: CQ + 9,
+        recv_cq: CQ + 9,
+        ..key()
+    };
+    for _ in 0..4 {
+        book.created(&long, now);
+    }
+    assert!(keep(&mut book, now, &mut n).0 > 0);
+    assert!(matches!(book.take(&long, now), Taken::Hit { .. }));
+    let evicted = book.evict(Scope::Cq(CQ + 9));
+    book.end(evicted.flight);
+    book.created(&key(), now);
+    book.created(&key(), now);
+    assert!(keep(&mut book, now, &mut n).0 > 0);
+}

@@ -34,7 +34,7 @@ pub fn evict(shim: &Shim, scope: Scope) {
 }
 
 /// The shim goes off: nothing of the pool may stay, as no destruction comes by any more. What is just being
-/// made is destroyed by the keeper when it lands.
+/// made is destroyed by the keeper when it lands, and waited for, but not for long: it may be the keeper that broke.
 pub fn abandon(shim: &Shim) {
     let pool = &shim.state().pool;
     pool.closed.store(true, Ordering::Release);
@@ -42,6 +42,10 @@ pub fn abandon(shim: &Shim) {
     let Some(evicted) = evicted else { return };
     evicted.items.into_iter().for_each(destroy);
     evicted.pairs.into_iter().flatten().for_each(channel::close);
+    if let Some(book) = lock(&pool.book).as_mut() {
+        book.end(evicted.flight);
+    }
+    wait_for_all(shim);
 }
 
 /// Waits for what is being made or destroyed, for a while.

@@ -10,9 +10,10 @@ pool_round() { # KIND LIBRARIES KEY=VALUE...
     shift 2
     pool_port=$((pool_port + 1))
     [ "$kind" != raw ] || pause=1000
-    [ -z "${POOL_PAUSE:-}" ] || pause=$POOL_PAUSE
+    [ "$kind" != evict ] || pause=100000 cycles=10
+    [ -z "${POOL_PAUSE:-}" ] || pause=$POOL_PAUSE cycles=${BENCH_CYCLES:-100}
     (
-        export LAB_PORT=$pool_port "$@"
+        export LAB_PORT=$pool_port CMSHIM_LOG_LEVEL=info CMSHIM_LOG_FILE=$LAB_TMP/pool.log "$@"
         LD_PRELOAD=$libraries "$BIN/pool/churn" "$kind" "$cycles" "$pause" times
     ) || fail "the pool's churn does not run"
 }
@@ -21,25 +22,35 @@ pool_rounds() { # TITLE KIND SETTING_BEFORE LIBRARIES_BEFORE SETTING LIBRARIES
     local i
     : >"$LAB_TMP/before"
     : >"$LAB_TMP/after"
+    : >"$LAB_TMP/pool.log"
     for ((i = 1; i <= ${BENCH_ROUNDS:-5}; i++)); do
         pool_round "$2" "$4" "$3" >>"$LAB_TMP/before"
         pool_round "$2" "$6" "$5" >>"$LAB_TMP/after"
     done
-    local column=0 what
-    for what in "create p50" "create p99" "connect p50" "connect p99"; do
+    local column=0 what second=connect
+    [ "$2" != evict ] || second=ibv_destroy_cq
+    for what in "create p50" "create p99" "$second p50" "$second p99"; do
         column=$((column + 1))
         awk -v name="$1, $what" -v one="$(cut -d' ' -f$column "$LAB_TMP/before" | middle)" \
             -v two="$(cut -d' ' -f$column "$LAB_TMP/after" | middle)" \
-            'BEGIN { printf "%-40s %10.0f us %10.0f us   ratio %.3f\n", name, one, two, two / one }'
+            'BEGIN { printf "%-46s %8.0f us %8.0f us   ratio %.3f\n", name, one, two, two / one }'
         [ "$2" = raw ] && [ "$column" = 2 ] && break
     done
+    hit_rate "$LAB_TMP/pool.log"
 }
 
-printf '%-40s %13s %13s\n' 'pool' bare preloaded
+# Over all rounds: hits, and misses where one could have been ready.
+hit_rate() { # LOG
+    awk '/pool: hits/ { for (i = 1; i < NF; i++) if ($i == "hits") hits += $(i+1); else if ($i ~ /^(first|empty)$/) misses += $(i+1) }
+        END { if (hits) printf "    from the pool: %.1f %%\n", 100 * hits / (hits + misses) }' "$1"
+}
+
+printf '%-46s %11s %11s\n' 'pool' bare preloaded
 pool_rounds "ibv_create_qp alone" raw A=a "" A=a "$CMSHIM_LIB"
 pool_rounds "one completion queue" shared A=a "" A=a "$CMSHIM_LIB"
 pool_rounds "completion queues of each id" own A=a "" A=a "$CMSHIM_LIB"
+pool_rounds "its queue is destroyed, 32 ready" evict A=a "" CMSHIM_POOL_WARM=32 "$CMSHIM_LIB"
 inject=$BIN/behaviour/inject.so
-printf '%-40s %13s %13s\n' 'creations of 20 ms (injected)' none injected
+printf '%-46s %11s %11s\n' 'creations of 20 ms (injected)' none injected
 POOL_PAUSE=60000
 pool_rounds "one completion queue" shared A=a "$CMSHIM_LIB $inject" INJECT=ibv_create_qp:0:sleep=20 "$CMSHIM_LIB $inject"

@@ -19,6 +19,8 @@ pub(super) struct Shelf<T> {
     pub(super) ready: Vec<T>,
     /// So many more were put in front; some may be taken meanwhile.
     pub(super) fronted: u32,
+    /// One of them was given out.
+    pub(super) served: bool,
     pub(super) pace: Pace,
     /// In the queue of those to be filled.
     pub(super) hungry: bool,
@@ -143,6 +145,8 @@ pub struct Book<T> {
     pub(super) hold: Option<Instant>,
     /// Channels may lie there that no bundle needs.
     pub(super) tidy: bool,
+    /// So often, those made ahead went unused with their completion queue; by key without it.
+    pub(super) wasted: Map<Key, u32>,
     pub(super) recycling: Recycling,
 }
 
@@ -163,6 +167,7 @@ impl<T: Small> Book<T> {
             review_at: None,
             hold: None,
             tidy: false,
+            wasted: Map::default(),
             recycling: Recycling::default(),
         }
     }
@@ -233,6 +238,7 @@ impl<T: Small> Book<T> {
         let settings = self.settings;
         if let Some(shelf) = self.shelves.get_mut(key) {
             shelf.pace.count(&settings, now, shelf.have(), false);
+            shelf.served = true;
         }
         self.uncount(key, 1);
         self.restock(key);
@@ -316,11 +322,13 @@ impl<T: Small> Book<T> {
                 }
             }
         }
+        let wasted = self.wasted.get(&key.without_cqs()).copied().unwrap_or(0);
         let settings = &self.settings;
         Some(self.shelves.entry(*key).or_insert_with(|| Shelf {
             ready: Vec::new(),
             fronted: 0,
-            pace: Pace::new(settings, now),
+            served: false,
+            pace: Pace::new(settings, now).after(2 << wasted),
             hungry: false,
             surplus: 0,
             pause: None,
@@ -393,6 +401,7 @@ impl<T: Small> Book<T> {
             let Some(mut shelf) = self.shelves.remove(&key) else {
                 continue;
             };
+            self.learn(&key, &shelf, scope);
             self.uncount(&key, shelf.have());
             items.append(&mut shelf.ready);
             while let Some((item, _)) = self.front.take(&key) {

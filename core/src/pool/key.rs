@@ -46,6 +46,15 @@ impl Key {
         }
     }
 
+    /// What is the same for all completion queues.
+    pub(super) fn without_cqs(&self) -> Key {
+        Key {
+            send_cq: 0,
+            recv_cq: 0,
+            ..*self
+        }
+    }
+
     /// Does it come with its own completion queues?
     pub fn is_bundle(&self) -> bool {
         self.send_cq == 0 && self.recv_cq == 0

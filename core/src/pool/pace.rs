@@ -11,6 +11,8 @@ const WINDOW: Duration = Duration::from_millis(100);
 pub struct Pace {
     want: u32,
     created: u64,
+    /// With so many creations it is a habit.
+    habit: u64,
     window: Instant,
     in_window: u32,
     /// End of the period after which the shelf is looked through.
@@ -25,12 +27,18 @@ impl Pace {
         Pace {
             want: settings.warm.min(settings.max),
             created: 0,
+            habit: 2,
             window: now,
             in_window: 0,
             period_end: now + settings.idle,
             in_period: 0,
             low: 0,
         }
+    }
+
+    /// It takes so many creations until some are made ahead.
+    pub fn after(self, habit: u64) -> Pace {
+        Pace { habit, ..self }
     }
 
     /// How many are to be ready.
@@ -57,7 +65,7 @@ impl Pace {
         self.in_window += 1;
         self.in_period += 1;
         self.low = self.low.min(left);
-        if self.created < 2 {
+        if self.created < self.habit {
             return;
         }
         let grown = if missed { self.want * 2 } else { self.want };

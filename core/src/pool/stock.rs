@@ -1,11 +1,14 @@
 //! Between a shelf and the front: what was taken there is counted here, later.
 
-use super::book::Book;
+use super::book::{Book, Scope, Shelf};
 use super::{Key, Small};
 use std::time::Instant;
 
 /// With so few left in front, whoever took one tells the book.
 pub const FEW: u32 = 2;
+
+/// A key waits for at most 2 << 5 creations.
+const MOST_DOUBLINGS: u32 = 5;
 
 impl<T: Small> Book<T> {
     /// Some were taken in front. True if there is work for the keeper.
@@ -27,7 +30,20 @@ impl<T: Small> Book<T> {
             let left = shelf.have() + more;
             shelf.pace.count(&self.settings, now, left, false);
         }
+        shelf.served |= taken > 0;
         self.uncount(key, taken);
+    }
+
+    /// A shelf goes. A program with a completion queue for each connection creates few on each, and what was made
+    /// ahead goes with it: the next one has to create twice as many before any are made.
+    pub(super) fn learn(&mut self, key: &Key, shelf: &Shelf<T>, scope: Scope) {
+        let kind = key.without_cqs();
+        if shelf.served || self.front.count(key) < shelf.fronted {
+            self.wasted.remove(&kind);
+        } else if matches!(scope, Scope::Cq(_)) && shelf.have() > 0 {
+            let times = self.wasted.entry(kind).or_default();
+            *times = (*times + 1).min(MOST_DOUBLINGS);
+        }
     }
 
     /// One that lies ready, wherever.

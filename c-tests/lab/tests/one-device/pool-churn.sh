@@ -1,5 +1,6 @@
 #!/bin/bash
-# Hundreds of connections (POOL_CONNECTIONS=20000 in a longer run): neither memory nor descriptors grow, and nearly all queue pairs come from the pool.
+# Thousands of connections (POOL_CONNECTIONS=20000 in a longer run): neither memory nor descriptors grow, and nearly all queue
+# pairs come from the pool.
 # limit: 300
 # lane: pool-churn
 # shellcheck source=../../guest/lib.sh
@@ -8,7 +9,7 @@ export LAB_PORT=19490 CMSHIM_LOG_LEVEL=info
 for kind in shared own; do
     export CMSHIM_LOG_FILE=$LAB_TMP/log.$kind
     LAB_PORT=$((LAB_PORT + 1))
-    preloaded "$BIN/pool/churn" "$kind" "${POOL_CONNECTIONS:-500}" 0 >"$LAB_TMP/out.$kind" 2>&1
+    preloaded "$BIN/pool/churn" "$kind" "${POOL_CONNECTIONS:-1000}" 0 >"$LAB_TMP/out.$kind" 2>&1
     expect_status 0 $? "$(tail -n 3 "$LAB_TMP/out.$kind")"
     cat "$LAB_TMP/out.$kind"
     # Bundles lie ready with two descriptors each, up to pool.max of them.
@@ -18,8 +19,8 @@ for kind in shared own; do
     awk -v most=$most '/descriptors grew by/ { exit !($4 <= most) }' "$LAB_TMP/out.$kind" || fail "descriptors grew"
     expect "$LAB_TMP/out.$kind" 'more than 1 MiB: 0'
     grep 'pool:' "$CMSHIM_LOG_FILE"
-    # On an idle machine it is 97 % and more; a busy one starves the keeper.
+    # On an idle machine it is 99 % and more; a busy one starves the keeper.
     awk '/pool: hits/ { for (i = 1; i < NF; i++) if ($i == "hits") hits = $(i+1) + 0; else if ($i ~ /^(first|empty)$/) misses += $(i+1) }
-        END { printf "hit rate %.2f %%\n", 100 * hits / (hits + misses); exit hits < 4 * misses }' "$CMSHIM_LOG_FILE" ||
-        fail "fewer than 80 % came from the pool"
+        END { printf "hit rate %.2f %%\n", 100 * hits / (hits + misses); exit hits < 9 * misses }' "$CMSHIM_LOG_FILE" ||
+        fail "fewer than 90 % came from the pool"
 done

@@ -35,6 +35,11 @@ says program 'pool: hits [1-9][^;]*; misses: .*unknown [1-9]'
 alike threads "$pool/threads"
 says program 'pool: hits [1-9]'
 
+# The shim goes off while some lie ready.
+alike off "$pool/off"
+shown program 'ibv_destroy_cq(cq) = 0'
+says program 'cmshim is off for this process'
+
 # Asked for by the program itself.
 way=shim scene=warm settings=(CMSHIM_LOG_LEVEL=debug)
 run program "$pool/warm"
@@ -59,7 +64,7 @@ says program 'events dropped 1'
 # Nothing of all this is left in the kernel.
 scene=all
 for kind in qp cq pd mr; do
-    left=$(rdma resource show $kind | grep -E 'comm (shapes|orders|events|bypass|threads)( |$)')
+    left=$(rdma resource show $kind | grep -E 'comm (shapes|orders|events|bypass|threads|off)( |$)')
     [ -z "$left" ] || fault "left behind: $left"
 done
 finish

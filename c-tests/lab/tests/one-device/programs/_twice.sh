@@ -25,12 +25,21 @@ run_once() { # bare|preloaded RUN
         if [ -n "$port" ]; then wait_listen "$port"; else nap "$wait_server"; fi
     fi
     start "$how" "${client[@]}" >"$out.client.out" 2>"$out.client.err"
-    finish $! 40
+    local client_pid=$!
+    finish "$client_pid" 40
     echo $? >"$out.client.status"
-    [ -n "$pid" ] || return 0
-    [ "$server_end" = kill ] && kill -TERM "$pid"
-    finish "$pid" 20
-    echo $? >"$out.server.status"
+    if [ -n "$pid" ]; then
+        [ "$server_end" = kill ] && kill -TERM "$pid"
+        finish "$pid" 20
+        echo $? >"$out.server.status"
+    fi
+    resources "$client_pid" "${pid:-$client_pid}" >"$out.resources"
+}
+
+# How many objects of the two programs the kernel still has, by kind.
+resources() { # PID PID
+    printf 'resource show %s\n' qp cq pd mr cm_id ctx >"$LAB_TMP/batch"
+    rdma -batch "$LAB_TMP/batch" | grep -E " pid ($1|$2) " | sed -E 's/.*(pid) [0-9]+ .*/\1/' | sort | uniq -c
 }
 
 compare() { # PART
@@ -51,7 +60,7 @@ twice() {
         fail "the bare client does not work here: exit status $(<"$LAB_TMP/bare.client.status")"
     }
     run_once preloaded 1
-    for part in client.status client.err client.out server.status server.err server.out; do
+    for part in client.status client.err client.out server.status server.err server.out resources; do
         [ ! -e "$LAB_TMP/bare.$part" ] || compare "$part"
     done
 }
