@@ -50,6 +50,21 @@ eval "scene_rest() { scene_data; }"
 pair rest "${recycle[@]}" CMSHIM_POOL_QUARANTINE_MS=600000
 says program 'parked [1-9][0-9]*, used again 0'
 
+# Queue pairs without an id: they come back while nothing was done to them; of others it is not known whom they talked to.
+again() { # PARKED PROGRAM ARGUMENTS
+    local parked=$1 name=again_${2}_${3:-}
+    eval "scene_$name() { run program $BIN/pool/${*:2}; }"
+    pair "$name" "${recycle[@]}"
+    shown program 'exit status 0'
+    says program "parked $parked, "
+}
+again '[1-9][0-9]*' orders
+again '[1-9][0-9]*' shapes shared
+for what in threads events "shapes data"; do
+    # shellcheck disable=SC2086 # two words
+    again 0 $what
+done
+
 # The peer's kernel believes a used-again one connected.
 alone stale "${recycle[@]}"
 run program "$BIN/pool/recycle" stale 150
@@ -60,7 +75,7 @@ line program peer-kernel connect 'REJECTED 10' 'select(.details | tostring | con
 # Nothing of all this is left in the kernel.
 scene=all
 for kind in qp cq pd mr; do
-    left=$(rdma resource show $kind | grep -E 'comm recycle( |$)')
+    left=$(rdma resource show $kind | grep -E 'comm (recycle|orders|threads|events|shapes)( |$)')
     [ -z "$left" ] || fault "left behind: $left"
 done
 finish
