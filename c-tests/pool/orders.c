@@ -1,6 +1,6 @@
 /* The destruction of queue pair, completion queue, shared receive queue, channel and protection domain in every order,
  * each tried until it works: the same calls fail with the same errno bare and with a pool that stands on them. */
-#include "pool.h"
+#include "orders.h"
 
 enum { QP, CQ, SRQ, CHANNEL, PD, KINDS };
 static const char *const names[KINDS] = {"qp", "cq", "srq", "channel", "pd"};
@@ -33,8 +33,9 @@ static struct set make(struct ibv_context *ctx)
     return s;
 }
 
-static int destroy(struct set *s, int kind)
+static int destroy(void *set, int kind)
 {
+    struct set *s = set;
     switch (kind) {
     case QP: return ibv_destroy_qp(s->qp);
     case CQ: return ibv_destroy_cq(s->cq);
@@ -44,45 +45,17 @@ static int destroy(struct set *s, int kind)
     }
 }
 
-static void in_order(struct ibv_context *ctx, const int *order)
+static void in_order(void *ctx, const int *order)
 {
     struct set s = make(ctx);
-    char line[300] = "";
-    int gone[KINDS] = {0}, left = KINDS;
-    for (int pass = 0; left && pass < KINDS; pass++)
-        for (int i = 0; i < KINDS; i++) {
-            int kind = order[i];
-            if (gone[kind]) continue;
-            int rc = destroy(&s, kind);
-            gone[kind] = rc == 0;
-            left -= gone[kind];
-            int n = strlen(line);
-            snprintf(line + n, sizeof line - n, " %s=%s", names[kind], rc ? errno_name(rc) : "0");
-        }
-    say("%d left:%s", left, line);
-}
-
-static void permute(struct ibv_context *ctx, int *order, int from)
-{
-    if (from == KINDS) {
-        in_order(ctx, order);
-        return;
-    }
-    for (int i = from; i < KINDS; i++) {
-        int kept = order[from];
-        order[from] = order[i];
-        order[i] = kept;
-        permute(ctx, order, from + 1);
-        order[i] = order[from];
-        order[from] = kept;
-    }
+    destroy_in_order(order, KINDS, names, destroy, &s);
 }
 
 int main(void)
 {
     int order[KINDS] = {QP, CQ, SRQ, CHANNEL, PD};
     struct ibv_context *ctx = verbs_open();
-    permute(ctx, order, 0);
+    permute(in_order, ctx, order, 0, KINDS);
     TRY(ibv_close_device(ctx));
     return 0;
 }

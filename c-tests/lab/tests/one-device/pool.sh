@@ -24,8 +24,10 @@ for kind in types refused; do
     alike "shape_$kind" "$pool/shapes" $kind
     says program 'pool: hits [1-9][^;]*; misses: .*first'
 done
-alike orders "$pool/orders"
-says program 'evicted [1-9]'
+for objects in orders orders_id; do
+    alike $objects "$pool/$objects"
+    says program 'evicted [1-9]'
+done
 alike events "$pool/events"
 shown program 'event: CQ error'
 says program 'pool: hits [1-9]'
@@ -64,7 +66,7 @@ says program 'events dropped 1'
 # Nothing of all this is left in the kernel.
 scene=all
 for kind in qp cq pd mr; do
-    left=$(rdma resource show $kind | grep -E 'comm (shapes|orders|events|bypass|threads|off)( |$)')
+    left=$(rdma resource show $kind | grep -E 'comm (shapes|orders|orders_id|events|bypass|threads|off)( |$)')
     [ -z "$left" ] || fault "left behind: $left"
 done
 finish
