@@ -40,7 +40,8 @@ pub fn complain_in_lines(message: &str) {
     let _ = writeln!(stderr().lock(), "cmshim: {message}");
 }
 
-fn one_line(message: &str) -> String {
+/// Without what could break the line or fool a terminal.
+pub fn one_line(message: &str) -> String {
     let mut out = String::with_capacity(message.len());
     for c in message.chars() {
         match c {

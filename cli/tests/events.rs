@@ -93,6 +93,17 @@ fn overwritten_records_are_told() {
 }
 
 #[test]
+fn a_name_of_a_file_does_not_fool_a_terminal() {
+    let dir = Scratch::new();
+    let path = example().write(&dir.path("a\x1b[2Jb"));
+    for command in ["events", "stat"] {
+        let (status, out, _) = ask(&[command, path.to_str().unwrap()]);
+        assert_eq!(status, 0);
+        assert!(out.contains("/a\\u{1b}[2Jb\n"), "{out}");
+    }
+}
+
+#[test]
 fn nothing_recorded_is_nothing_found() {
     let dir = Scratch::new();
     let path = StatsFile::new(1, "idle").write(&dir.path("idle"));

@@ -278,6 +278,25 @@ fn the_program_has_no_child_and_its_status_is_its_own() {
     assert!(err.ends_with(NOTHING), "{err}");
 }
 
+/// The reporter may come late; the time does not depend on that. Neither is a terminal fooled by a name.
+#[test]
+fn the_time_is_the_programs() {
+    let dir = Scratch::new();
+    let sleep = dir.path("sl\x1b[31mp");
+    std::os::unix::fs::symlink("/bin/sleep", &sleep).unwrap();
+    let output = report(&dir).arg("--").arg(sleep).arg("0.2").output();
+    let (status, out, err) = told(output.unwrap());
+    assert_eq!((status, out.as_str()), (0, ""));
+    assert!(
+        err.starts_with("cmshim report: sl\\u{1b}[31mp, process "),
+        "{err}"
+    );
+    let (_, took) = err.lines().next().unwrap().rsplit_once(", ran ").unwrap();
+    let (number, unit) = took.split_once(' ').unwrap();
+    let at_least = if unit == "ms" { 200.0 } else { 0.2 };
+    assert!(number.parse::<f64>().unwrap() >= at_least, "{err}");
+}
+
 #[test]
 fn it_comes_after_kill_9_too() {
     let dir = Scratch::new();

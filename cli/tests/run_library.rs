@@ -119,3 +119,28 @@ fn without_any_library_nothing_is_started() {
     );
     assert!(err.contains("--library or CMSHIM_LIBRARY"), "{err}");
 }
+
+/// A chroot often has no /proc, which says where this program is.
+#[test]
+fn the_library_beside_this_program_is_found_without_proc() {
+    let dir = Scratch::new();
+    let library = dir.library("libx.so", 4711);
+    let program = dir.file("bin/cmshim", "");
+    fs::copy(env!("CARGO_BIN_EXE_cmshim"), &program).unwrap();
+    fs::create_dir(dir.path("lib")).unwrap();
+    fs::rename(library, dir.path("lib/libcmshim.so.0")).unwrap();
+    for name in ["bin/cmshim", "./cmshim"] {
+        let script = "umount -l /proc || exit 77; exec \"$0\" run -- id -u";
+        let mut unshare = clean("unshare");
+        unshare.args(["-m", "sh", "-c", script, name]);
+        unshare.current_dir(match name {
+            "./cmshim" => dir.path("bin"),
+            _ => dir.path("."),
+        });
+        let (status, out, err) = told(unshare.output().unwrap());
+        if status == 77 || err.contains("unshare") {
+            return eprintln!("not looked at: {err}");
+        }
+        assert_eq!((status, out.as_str(), err.as_str()), (0, "4711\n", ""));
+    }
+}

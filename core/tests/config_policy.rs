@@ -34,6 +34,18 @@ fn a_wrong_name_is_a_policy_that_cannot_be_read() {
 }
 
 #[test]
+fn what_is_used_then_is_not_called_the_default() {
+    let loaded = load(&Input {
+        file: Some(("c.toml".into(), Ok("[tenant]\npolicy = \"rel\"".into()))),
+        vars: Vec::new(),
+        program: vec!["x".into()],
+    });
+    let told = loaded.problems[0].to_string();
+    let used = "used: what tenant.on_error says, as for a file that cannot be read";
+    assert!(told.ends_with(used), "{told}");
+}
+
+#[test]
 fn a_good_one_beside_it_and_other_mistakes_change_nothing() {
     let good = Some("/etc/p".to_owned());
     let vars = [("CMSHIM_TENANT_POLICY", "/etc/p")];

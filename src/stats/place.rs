@@ -14,6 +14,9 @@ const MANY: usize = 256;
 /// It removes at most so many, so that no start takes long.
 const AT_ONCE: usize = 64;
 
+/// What `Place::open` says of a directory that others could change. No call that is made for the file fails with it.
+pub const UNSAFE: c_int = libc::EKEYREJECTED;
+
 /// An open directory that may hold our file.
 pub struct Place(OwnedFd);
 
@@ -51,7 +54,7 @@ impl Place {
         let open_to_others = stat.st_mode & 0o022 != 0 && stat.st_mode & libc::S_ISVTX == 0;
         match owned && !open_to_others {
             true => Ok(()),
-            false => Err(libc::EPERM),
+            false => Err(UNSAFE),
         }
     }
 

@@ -1,7 +1,7 @@
 //! The first RDMA call of a process: where it counts from now on, or why it does not.
 
 use super::own::{self, Own};
-use super::place::Place;
+use super::place::{Place, UNSAFE};
 use super::{clock, file};
 use crate::boundary::{guard, shim::Shim};
 use crate::sys;
@@ -69,7 +69,7 @@ fn made(shim: &Shim) -> Result<file::Made, String> {
 pub fn told(path: &Path, number: i32) -> String {
     let why = match number {
         libc::EMEDIUMTYPE => "it is not in a tmpfs".to_owned(),
-        libc::EPERM => "others could change it (it has to be this user's or root's, and sticky if others may write)".to_owned(),
+        UNSAFE => "others could change it (it has to be this user's or root's, and sticky if others may write)".to_owned(),
         libc::EFBIG => "the limit of file sizes (ulimit -f) is too low".to_owned(),
         other => reason(other),
     };

@@ -2,7 +2,7 @@
 
 use super::count::measure;
 use super::own::Words;
-use super::place::Place;
+use super::place::{Place, UNSAFE};
 use super::recorder::Mark;
 use super::{file, reasons, recorder, Entry, Phase};
 use crate::symbols::SYMBOLS;
@@ -129,7 +129,7 @@ fn a_place_has_to_be_in_memory_and_safe() {
     assert_eq!(open("/dev/null"), Err(libc::ENOTDIR));
     let dir = directory("safe");
     fs::set_permissions(&dir, fs::Permissions::from_mode(0o777)).expect("mode");
-    assert_eq!(Place::open(&dir).map(drop), Err(libc::EPERM));
+    assert_eq!(Place::open(&dir).map(drop), Err(UNSAFE));
     fs::set_permissions(&dir, fs::Permissions::from_mode(0o1777)).expect("mode");
     assert_eq!(Place::open(&dir).map(drop), Ok(()));
     let link = dir.join("link");

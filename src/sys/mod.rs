@@ -12,9 +12,18 @@ use std::sync::Mutex;
 
 /// The program's name as `ps` shows it.
 pub fn program_name() -> String {
-    std::fs::read_to_string("/proc/self/comm")
-        .map(|s| s.trim_end().to_owned())
-        .unwrap_or_else(|_| "?".to_owned())
+    std::fs::read("/proc/self/comm")
+        .map_or_else(|_| "?".to_owned(), |name| readable(name.trim_ascii_end()))
+}
+
+/// The kernel cuts a name after 15 bytes, also within a character; what is left of that one goes.
+fn readable(name: &[u8]) -> String {
+    match std::str::from_utf8(name) {
+        Err(e) if e.error_len().is_none() => {
+            String::from_utf8_lossy(&name[..e.valid_up_to()]).into_owned()
+        }
+        _ => String::from_utf8_lossy(name).into_owned(),
+    }
 }
 
 /// When this process started, in clock ticks since boot (field 22 of /proc/PID/stat).
@@ -165,6 +174,13 @@ pub fn last_panic() -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_name_that_is_cut_within_a_character_loses_only_that_one() {
+        let cut = "12345678901234é".as_bytes();
+        assert_eq!(readable(&cut[..15]), "12345678901234");
+        assert_eq!(readable(b"a\xffb"), "a\u{fffd}b");
+    }
 
     #[test]
     fn threads_are_counted_by_links() {

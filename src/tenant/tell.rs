@@ -68,7 +68,7 @@ fn line(
         false => "refused",
     };
     let code = match way {
-        _ if decision.observed => "the policy only observes",
+        _ if decision.observed => "not refused: the policy only observes",
         Way::In => "REJECTED 28, IB_CM_REJ_CONSUMER_DEFINED",
         Way::Out if errno_of(refusal.code) == libc::ECONNREFUSED => "ECONNREFUSED",
         Way::Out => "EACCES",

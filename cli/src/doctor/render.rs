@@ -90,11 +90,12 @@ fn printable(text: &str) -> String {
 
 pub fn summary(checks: &[Check]) -> String {
     let count = |verdict| checks.iter().filter(|c| c.verdict == verdict).count();
+    let several = |n, what| format!("{n} {what}{}", if n == 1 { "" } else { "s" });
     format!(
-        "{} ok, {} warnings, {} failures, {} not applicable",
+        "{} ok, {}, {}, {} not applicable",
         count(Verdict::Ok),
-        count(Verdict::Warn),
-        count(Verdict::Fail),
+        several(count(Verdict::Warn), "warning"),
+        several(count(Verdict::Fail), "failure"),
         count(Verdict::NotApplicable)
     )
 }
@@ -135,7 +136,7 @@ mod tests {
         );
         assert!(text.contains("\n      why:  Because it is so"), "{text}");
         assert!(text.contains(&"long ".repeat(20)), "{text}");
-        assert!(text.ends_with("\n0 ok, 1 warnings, 0 failures, 0 not applicable\n"));
+        assert!(text.ends_with("\n0 ok, 1 warning, 0 failures, 0 not applicable\n"));
     }
 
     #[test]

@@ -60,7 +60,7 @@ fn gathered(sum: &Sum) -> Vec<Failure> {
 
 fn told(failure: &Failure) -> String {
     let mut line = format!("{} x {}", failure.count, failure.code);
-    if let Some(why) = why(&failure.code) {
+    if let Some(why) = why(&failure.code, failure.who) {
         line.push_str(&format!(": {why}"));
     }
     if let Some(who) = failure.who {
@@ -75,7 +75,11 @@ fn told(failure: &Failure) -> String {
 }
 
 /// What an event's code means: "REJECTED 8, IB_CM_REJ_INVALID_SERVICE_ID".
-fn why(code: &str) -> Option<String> {
+fn why(code: &str, who: Option<Who>) -> Option<String> {
+    // What an event says is seen from the other end.
+    if who == Some(Who::ThisProcess) && code.starts_with("REJECTED ") {
+        return Some("refused here".to_owned());
+    }
     let code = code.split(',').next()?;
     let (name, status) = code.split_once(' ').unwrap_or((code, "0"));
     let told = explain::event(&EventQuery {
@@ -93,10 +97,17 @@ mod tests {
 
     #[test]
     fn codes_of_events_are_explained() {
-        let told = why("REJECTED 8, IB_CM_REJ_INVALID_SERVICE_ID");
+        let told = why("REJECTED 8, IB_CM_REJ_INVALID_SERVICE_ID", None);
         assert_eq!(told.as_deref(), Some("nobody listens there"));
-        assert!(why("UNREACHABLE -110, ETIMEDOUT").is_some());
-        assert_eq!(why("rdma_bind_addr errno 98, EADDRINUSE"), None);
-        assert_eq!(why(""), None);
+        assert!(why("UNREACHABLE -110, ETIMEDOUT", None).is_some());
+        assert_eq!(why("rdma_bind_addr errno 98, EADDRINUSE", None), None);
+        assert_eq!(why("", None), None);
+    }
+
+    #[test]
+    fn who_refuses_is_not_told_that_the_peer_did() {
+        let here = Some(Who::ThisProcess);
+        let told = why("REJECTED 28, IB_CM_REJ_CONSUMER_DEFINED", here);
+        assert_eq!(told.as_deref(), Some("refused here"));
     }
 }

@@ -6,7 +6,8 @@
 //! key of the terminal and no job control reaches it, and keeps no descriptor but these three:
 //!
 //! - 0: a pidfd of the process that becomes the program, readable when that has ended, also by SIGKILL;
-//! - 1: the reading end of a pipe. Its other end closes when the program is executed; a byte says that this failed;
+//! - 1: the reading end of a pipe with the time of the start, which a late reporter could not know. Its other end closes
+//!   when the program is executed; one byte more says that this failed;
 //! - 2: standard error of `cmshim run`, or the file for the report.
 
 mod failures;
@@ -20,6 +21,7 @@ pub use start::{start, Started};
 
 use std::ffi::OsString;
 use std::process::ExitCode;
+use std::time::Duration;
 
 /// First arguments of the two helpers. They are no commands: nobody but us gives them.
 const STARTER: &str = "__report";
@@ -59,6 +61,12 @@ impl Subject {
             program: program.clone(),
         })
     }
+}
+
+/// Nanoseconds of a clock that both ends of the pipe have.
+fn now() -> u64 {
+    let now = rustix::time::clock_gettime(rustix::time::ClockId::Monotonic);
+    Duration::try_from(now).map_or(0, |now| now.as_nanos() as u64)
 }
 
 /// Does the work of a helper, if this process is one.

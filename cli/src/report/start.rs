@@ -18,7 +18,7 @@ use crate::run::regular;
 
 /// The reporter waits.
 pub struct Started {
-    /// Closed by the program's execution.
+    /// Holds the time of the start. Closed by the program's execution.
     pipe: PipeWriter,
     /// The variable that the program and its children get.
     pub variable: (String, OsString),
@@ -83,7 +83,7 @@ fn started(
         program: program.to_owned(),
     };
     let ended = pidfd_open(getpid(), PidfdFlags::empty())?;
-    let (reading, pipe) = std::io::pipe()?;
+    let (reading, mut pipe) = std::io::pipe()?;
     let status = Command::new(std::env::current_exe()?)
         .args(subject.arguments(STARTER))
         // It looks for statistics where the program has its own.
@@ -95,6 +95,7 @@ fn started(
     if !status.success() {
         return Err(Error::other("the reporter could not be started"));
     }
+    pipe.write_all(&super::now().to_ne_bytes())?;
     Ok(Started {
         pipe,
         variable: (FAMILY_VARIABLE.into(), subject.family().to_string().into()),

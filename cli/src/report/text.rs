@@ -7,6 +7,7 @@ use cmshim_core::stats::{Counter, Phase, What, RUNNING};
 
 use super::sum::Sum;
 use super::{failures, saved, Subject};
+use crate::output::one_line;
 use crate::stats::open::Found;
 
 /// Columns of a terminal, and of the words at the left.
@@ -17,7 +18,7 @@ const LEFT: usize = 14;
 pub fn report(subject: &Subject, took: Duration, sum: &Sum, hidden: usize) -> String {
     let mut out = format!(
         "cmshim report: {}, process {}, ran {}\n",
-        subject.program,
+        one_line(&subject.program),
         subject.pid,
         human(took)
     );
@@ -52,7 +53,10 @@ pub fn report(subject: &Subject, took: Duration, sum: &Sum, hidden: usize) -> St
         part(
             &mut out,
             "more",
-            &format!("cmshim events {}", file.path.display()),
+            &format!(
+                "cmshim events {}",
+                one_line(&file.path.display().to_string())
+            ),
         );
     }
     out

@@ -1,7 +1,7 @@
 //! The reporter: waits for the end of the program, then reports.
 
 use std::io::{stderr, stdin, stdout, Result, Write};
-use std::time::Instant;
+use std::time::Duration;
 
 use rustix::event::{poll, PollFd, PollFlags};
 use rustix::io::Errno;
@@ -16,12 +16,12 @@ pub fn wait(subject: &Subject) -> Result<()> {
         .enable_io()
         .build()?;
     let _caught = runtime.block_on(async { catch() })?;
-    let began = Instant::now();
     until_ended()?;
-    if !was_executed() {
+    let ended = super::now();
+    let Some(began) = executed() else {
         return Ok(());
-    }
-    let took = began.elapsed();
+    };
+    let took = Duration::from_nanos(ended.saturating_sub(began));
     let scan = scan_of(vec![subject.program.clone()]);
     let sum = Sum::of(&scan.found, subject);
     let report = text::report(subject, took, &sum, scan.not_ours);
@@ -48,8 +48,11 @@ fn until_ended() -> Result<()> {
     }
 }
 
-/// The pipe has ended without a byte.
-fn was_executed() -> bool {
-    let mut byte = [0];
-    rustix::io::read(stdout(), &mut byte) == Ok(0)
+/// When the program was executed, if it was: the pipe has ended after the time.
+fn executed() -> Option<u64> {
+    let mut bytes = [0; 9];
+    match rustix::io::read(stdout(), &mut bytes) {
+        Ok(8) => Some(u64::from_ne_bytes(*bytes.first_chunk()?)),
+        _ => None,
+    }
 }

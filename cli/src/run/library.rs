@@ -1,7 +1,7 @@
 //! Which library is preloaded.
 
 use std::ffi::OsString;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use cmshim_core::config::{reason, LIBRARY_VARIABLE};
 
@@ -24,11 +24,18 @@ pub fn find(option: Option<&Path>) -> Result<OsString, Failure> {
     if let Some(path) = variable {
         return named(Path::new(&path), LIBRARY_VARIABLE);
     }
-    let program = std::env::current_exe().unwrap_or_default();
-    match beside(&program).into_iter().find(|p| p.is_file()) {
-        Some(path) => usable(&path, "the library found beside this program"),
-        None => by_soname("no library"),
-    }
+    by_soname("no library")
+}
+
+/// As /proc says, or the caller where that is not mounted (chroot).
+fn this_program() -> PathBuf {
+    let by_caller = || {
+        let name = PathBuf::from(std::env::args_os().next()?);
+        name.parent().filter(|dir| !dir.as_os_str().is_empty())?;
+        std::path::absolute(name).ok()
+    };
+    let found = std::env::current_exe().ok().or_else(by_caller);
+    found.unwrap_or_default()
 }
 
 fn named(path: &Path, from: &str) -> Result<OsString, Failure> {
@@ -41,6 +48,10 @@ fn named(path: &Path, from: &str) -> Result<OsString, Failure> {
 
 /// The loader is not asked: when it finds nothing, it only warns, and starts the program bare.
 fn by_soname(from: &str) -> Result<OsString, Failure> {
+    let mut places = beside(&this_program()).into_iter();
+    if let Some(path) = places.find(|p| p.is_file()) {
+        return usable(&path, "the library found beside this program");
+    }
     if let Some(path) = system().into_iter().find(|p| p.is_file()) {
         return usable(&path, "the installed library");
     }

@@ -10,6 +10,7 @@ use cmshim_core::stats::{
 
 use super::open::Found;
 use super::table::{section, Row};
+use crate::output::one_line;
 
 pub fn text(found: &Found) -> String {
     let stats = &found.stats;
@@ -43,7 +44,7 @@ pub fn title(found: &Found) -> String {
         header.uid,
         header.library,
         wall(header, header.monotonic_ns),
-        found.path.display()
+        one_line(&found.path.display().to_string())
     )
 }
 

@@ -223,5 +223,10 @@ fn say_what_is_used(problem: &mut Problem, settings: &[Setting]) {
         return;
     };
     let setting = &settings[row];
+    if setting.key == POLICY_KEY && setting.origin == Origin::Default {
+        problem.used =
+            "used: what tenant.on_error says, as for a file that cannot be read".to_owned();
+        return;
+    }
     problem.used = format!("used: {} ({})", setting.value, setting.origin);
 }

@@ -8,7 +8,7 @@ use crate::model::{Stage, Who};
 pub const WORDS: usize = 16;
 /// Words of its code's text.
 const CODE_WORDS: usize = 8;
-/// Longer codes are cut.
+/// Longer codes are cut, before a comma or semicolon if there is one.
 pub const CODE_BYTES: usize = CODE_WORDS * 8;
 /// First words: seal, and what changes with each one more.
 const COUNT: usize = 1;
@@ -57,7 +57,7 @@ impl Reason {
         key[0] = place(&Who::ALL, who) << 8 | place(&Stage::ALL, stage);
         key[1] = u64::from(peer.family);
         key[2..4].copy_from_slice(&peer.address);
-        key[4..].copy_from_slice(&text::pack::<CODE_WORDS>(code));
+        key[4..].copy_from_slice(&text::pack::<CODE_WORDS>(fitting(code)));
         key
     }
 
@@ -101,6 +101,13 @@ impl Reason {
     }
 }
 
+/// The parts of a code for which there is room: half a name would look like another one.
+fn fitting(code: &str) -> &str {
+    let end = |bytes: &[u8]| bytes.iter().rposition(|b| matches!(b, b',' | b';'));
+    let end = code.as_bytes().get(..=CODE_BYTES).and_then(end);
+    end.and_then(|end| code.get(..end)).unwrap_or(code)
+}
+
 /// Place in the list, from 1; 0 for none.
 fn place<T: PartialEq>(all: &[T], one: Option<T>) -> u64 {
     let found = one.and_then(|one| all.iter().position(|a| *a == one));
@@ -115,6 +122,18 @@ fn at<T: Copy>(all: &[T], place: u64) -> Option<T> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_long_code_is_cut_between_its_parts() {
+        let whole = "ibv_reg_mr errno 12, ENOMEM; inside ibv_reg_mr_iova2 errno 12, E";
+        assert_eq!((whole.len(), fitting(whole)), (CODE_BYTES, whole));
+        let cut = "ibv_reg_mr errno 12, ENOMEM; inside ibv_reg_mr_iova2 errno 12";
+        assert_eq!(fitting(&format!("{whole}NOMEM")), cut);
+        let part = "a".repeat(CODE_BYTES);
+        assert_eq!(fitting(&format!("{part}, b")), part);
+        let name = "a".repeat(CODE_BYTES + 9);
+        assert_eq!(fitting(&name), name);
+    }
 
     #[test]
     fn a_reason_comes_back_and_a_damaged_one_does_not() {
