@@ -248,6 +248,17 @@ fn an_inner_call_speaks_for_the_outer_one() {
 }
 
 #[test]
+fn a_channel_fails_by_itself_and_not_by_what_it_tries() {
+    let facts = Facts {
+        nested: Some(("rdma_create_id", libc::ENOMEM)),
+        ..Facts::default()
+    };
+    let e = call_with("rdma_create_event_channel", libc::EACCES, &facts);
+    assert_eq!(e.summary, "/dev/infiniband/rdma_cm may not be opened");
+    assert_eq!(e.code, "rdma_create_event_channel errno 13, EACCES");
+}
+
+#[test]
 fn a_dead_queue_pair_is_not_an_error() {
     let facts = Facts {
         qp_state: Some(("RTS", "ERR")),

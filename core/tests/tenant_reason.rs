@@ -102,6 +102,10 @@ fn what_people_read() {
             "tenant 'olap' connects more often than 100 times a second",
         ),
         (
+            words(Code::Rate, 0, 1, "olap"),
+            "tenant 'olap' connects more often than once a second",
+        ),
+        (
             words(Code::Rate, 0, 0, "olap"),
             "tenant 'olap' connects too often",
         ),

@@ -176,7 +176,8 @@ fn admit(
         used: u32::try_from(used).unwrap_or(u32::MAX),
         limit: match (code, subject.max_connections, &subject.rate) {
             (Code::OverLimit, Some(most), _) => most,
-            (Code::Rate, _, Some(rate)) => rate.per_s.ceil() as u32,
+            // A rate below 1 is no whole number, and "more often than once a second" would be untrue.
+            (Code::Rate, _, Some(rate)) if rate.per_s >= 1.0 => rate.per_s.ceil() as u32,
             _ => 0,
         },
         retry_after_ms: retry_ns

@@ -128,6 +128,7 @@ fn rates_and_rules_refuse() {
     assert_eq!(code(&decide(Way::In, "10.1.0.1")), None);
     let late = decide(Way::In, "10.1.0.2");
     assert_eq!(code(&late), Some(Code::Rate));
+    assert_eq!(late.refused.as_ref().map(|r| r.limit), Some(0));
     let after = late.refused.and_then(|r| r.retry_after_ms).expect("a time");
     assert!(
         (900_000..=1_000_000).contains(&after),

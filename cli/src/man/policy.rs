@@ -76,7 +76,7 @@ fn reject() -> Roff {
     roff.text([roman(format!(
         "A refused peer can read why, also without cmshim. Numbers are big endian. Bytes 0 to 3: CMSR. 4: version, 1. 5: why: {}. \
          6 and 7: length of all. In any later version these mean the same. 8 to 11: milliseconds after which to try again, \
-         0xffffffff if that is not known. 12 to 15: live connections of the tenant. 16 to 19: the limit that was met. 20: length \
+         0xffffffff if that is not known. 12 to 15: live connections of the tenant. 16 to 19: the limit that was met (0 for a rate below 1). 20: length \
          of the tenant's name, which follows in UTF-8. The rest is zero.",
         codes.join(", ")
     ))]);

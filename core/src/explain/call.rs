@@ -8,7 +8,7 @@ use crate::model::{Explanation, Numbers, Severity, Who};
 /// Explains a failed call of librdmacm or libibverbs.
 pub fn call(q: &CallQuery) -> Explanation {
     if let Some((inner, number)) = q.facts.nested {
-        if inner != q.call && !too_late_inside(q, inner, number) {
+        if inner != q.call && !too_late_inside(q, inner, number) && !only_tried(q, inner) {
             return nested(q, inner, number);
         }
     }
@@ -28,6 +28,12 @@ pub fn call(q: &CallQuery) -> Explanation {
 /// client has withdrawn (`cm_init_qp_rtr_attr` in cm.c): the accept's own words fit better.
 fn too_late_inside(q: &CallQuery, inner: &str, number: i32) -> bool {
     inner == "rdma_init_qp_attr" && number == 22 && q.call.starts_with("rdma_accept")
+}
+
+/// The first channel of a process tries whether the kernel knows AF_IB, by an id of its own (`ucma_set_af_ib_support`
+/// in cma.c). That fails where the channel would, with another errno, and what fails it is the channel.
+fn only_tried(q: &CallQuery, inner: &str) -> bool {
+    inner == "rdma_create_id" && q.call == "rdma_create_event_channel"
 }
 
 fn specific(q: &CallQuery) -> Option<Explanation> {

@@ -19,7 +19,7 @@ pub const FIELDS: &[(&str, &str)] = &[
     ("decision", "allow, refuse, or would-refuse where the policy only observes"),
     ("reason", "why it was or would be refused: no-tenant, denied, over-limit, rate, unreadable, program"),
     ("used", "live connections of the tenant"),
-    ("limit", "the limit that was met"),
+    ("limit", "the limit that was met; 0 for a rate below 1"),
     ("retry_after_ms", "a number"),
     ("line", "of the deciding table in the policy file; not there if a default decided"),
     ("policy", "the policy file"),

@@ -211,6 +211,7 @@ fn words(
             write!(f, "{whose} has as many connections as it may have")
         }
         Ok(Code::OverLimit) => write!(f, "{whose} has {used} of {limit} connections"),
+        Ok(Code::Rate) if limit == 1 => write!(f, "{whose} connects more often than once a second"),
         Ok(Code::Rate) if limit > 0 => {
             write!(f, "{whose} connects more often than {limit} times a second")
         }
