@@ -3,7 +3,8 @@
 //! Time is passed in (a [`Duration`] since any fixed start), so nothing here waits or asks a clock.
 
 use crate::model::{Role, Stage, Who};
-use crate::report::{Repeats, Report};
+use crate::report::{refusal, Repeats, Report};
+use crate::tenant::reason::Code;
 use std::collections::HashMap;
 use std::net::{IpAddr, SocketAddr};
 use std::time::Duration;
@@ -20,6 +21,8 @@ struct Kind {
     /// Address and, for IPv6, its scope: link-local addresses repeat on every link.
     peer: Option<(IpAddr, u32)>,
     role: Role,
+    /// Why the peer's policy refused. Only codes that are known: the peer chooses what it sends.
+    policy: Option<Code>,
 }
 
 impl Kind {
@@ -33,6 +36,7 @@ impl Kind {
                 SocketAddr::V6(v6) => (IpAddr::V6(*v6.ip()), v6.scope_id()),
             }),
             role: r.role,
+            policy: refusal(r).and_then(|reason| reason.code.ok()),
         }
     }
 }

@@ -3,6 +3,7 @@
 use cmshim_core::flood::Flood;
 use cmshim_core::model::{Explanation, Severity, Stage, Who};
 use cmshim_core::report::Report;
+use cmshim_core::tenant::reason::{encode, Code, Reason};
 use proptest::prelude::*;
 use std::time::Duration;
 
@@ -52,6 +53,32 @@ fn different_news_are_told_apart() {
     other_link.dst = Some("[fe80::1%3]:1".parse().unwrap());
     assert!(f.offer(secs(0), link).is_some());
     assert!(f.offer(secs(0), other_link).is_some());
+}
+
+#[test]
+fn why_a_policy_refuses_is_told_apart() {
+    let mut f = Flood::new(secs(10));
+    let refused = |code, tenant| {
+        let mut r = incident(1, 1, "REJECTED 28");
+        r.explanation.who = Who::PeerPolicy;
+        r.private_data = Some(encode(&Reason {
+            code,
+            retry_after_ms: None,
+            used: 0,
+            limit: 0,
+            tenant,
+        }));
+        r
+    };
+    assert!(f.offer(secs(0), refused(Code::Denied, "a")).is_some());
+    assert!(f.offer(secs(0), refused(Code::Rate, "a")).is_some());
+    // What the peer chooses freely makes no lines.
+    assert!(f.offer(secs(0), refused(Code::Rate, "b")).is_none());
+    let mut unknown = refused(Code::Rate, "a");
+    for code in 100..=101 {
+        unknown.private_data.as_mut().unwrap()[5] = code;
+        assert_eq!(f.offer(secs(0), unknown.clone()).is_some(), code == 100);
+    }
 }
 
 #[test]

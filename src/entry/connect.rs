@@ -112,8 +112,29 @@ entry! {
     failed |shim, ended, _rc| unsafe { calls::ended_on_id(shim, ended, listener, |_, _, _| {}) };
 }
 
-entry! {
-    fn rdma_create_ep(id: *mut *mut RdmaCmId, info: *mut RdmaAddrInfo, pd: *mut IbvPd, attr: *mut IbvQpInitAttr) -> c_int, missing -1;
+/// # Safety
+/// As the function of this name in the real library.
+#[cfg_attr(not(test), no_mangle)]
+pub unsafe extern "C-unwind" fn rdma_create_ep(
+    id: *mut *mut RdmaCmId,
+    info: *mut RdmaAddrInfo,
+    pd: *mut IbvPd,
+    attr: *mut IbvQpInitAttr,
+) -> c_int {
+    let Some(real) = real::rdma_create_ep() else {
+        return boundary::missing("rdma_create_ep", -1);
+    };
+    let call = boundary::enter(Entry::rdma_create_ep);
+    // librdmacm resolves the address inside, past our rdma_resolve_addr.
     // SAFETY: the program's look-up result.
-    failed |shim, ended, _rc| calls::ended(shim, ended, || unsafe { Subject::of_info(info) }, |_| {});
+    if let Some(errno) = call.checked(|shim| unsafe { tenant::egress::endpoint(shim, info) }) {
+        return call.refused(errno);
+    }
+    // SAFETY: the program's own arguments, unchanged.
+    let rc = unsafe { real(id, info, pd, attr) };
+    call.failed(rc, |shim, ended| {
+        // SAFETY: the program's look-up result.
+        calls::ended(shim, ended, || unsafe { Subject::of_info(info) }, |_| {});
+    });
+    rc
 }

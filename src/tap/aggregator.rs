@@ -57,14 +57,15 @@ fn make_set() -> Option<c_int> {
     (set >= 0).then(|| super::swap::move_up(set).unwrap_or(set))
 }
 
-/// The channel is gone.
-pub fn remove(shim: &'static Shim, kernel: KernelFd) {
+/// The channel is gone; false if its descriptor was something else already. (A channel that the program closed past us
+/// left the set when its last descriptor was closed.)
+pub fn remove(shim: &'static Shim, kernel: KernelFd) -> bool {
     let mut work = lock(&shim.state().tap.aggregator.0);
-    if let Some(set) = work.set {
-        if ready::epoll(AppFd(set), libc::EPOLL_CTL_DEL, kernel.0, 0) {
-            work.channels -= 1;
-        }
-    }
+    let removed = work
+        .set
+        .is_some_and(|set| ready::epoll(AppFd(set), libc::EPOLL_CTL_DEL, kernel.0, 0));
+    work.channels -= usize::from(removed);
+    removed
 }
 
 /// A descriptor of ours has a new number: the set itself, or a channel's kernel descriptor.

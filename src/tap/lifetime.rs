@@ -91,9 +91,11 @@ fn end(shim: &'static Shim, tap: &'static Tap) {
     }
     let swapped = tap.swapped();
     let mut locked = tap.lock();
-    if how == How::Thread {
-        aggregator::remove(shim, tap.kernel());
-    }
+    // Is the hidden descriptor still the kernel's? Whoever has it in a set knows.
+    let ours = match how {
+        How::Thread => aggregator::remove(shim, tap.kernel()),
+        _ => swap::intact(tap),
+    };
     if let Some(link) = locked.link.take() {
         link.unlink(tap.app());
     }
@@ -108,7 +110,7 @@ fn end(shim: &'static Shim, tap: &'static Tap) {
     }
     locked.behind = Default::default();
     if swapped {
-        if swap::intact(tap) {
+        if ours {
             close(tap.kernel());
         }
         shared.extra.fetch_sub(1, Ordering::AcqRel);

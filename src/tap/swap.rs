@@ -137,14 +137,13 @@ impl Hidden {
         })
     }
 
-    /// The set takes the program's descriptor's place. With an aggregator it only holds the kernel's, to
-    /// know it again, and is not woken by it.
+    /// The set takes the program's descriptor's place. The aggregator has the kernel's in its own set: in this one
+    /// it would wake who waits for this one each time, even if none of its events were asked for
+    /// (`ep_poll_callback`, fs/eventpoll.c: ucma wakes without saying what for).
     fn put_at(self, app: AppFd, how: How) -> Result<(), String> {
-        let events = match how {
-            How::Thread => 0,
-            _ => libc::EPOLLIN as u32,
-        };
-        let put = ready::epoll(AppFd(self.set), libc::EPOLL_CTL_ADD, self.kernel.0, events)
+        let (set, events) = (AppFd(self.set), libc::EPOLLIN as u32);
+        let put = (how == How::Thread
+            || ready::epoll(set, libc::EPOLL_CTL_ADD, self.kernel.0, events))
             && same_flags(app.0, self.set)
             && (how != How::Thread || set_nonblocking(self.kernel.0, true))
             && next::dup3(self.set, app.0, close_on_exec(app.0)) == app.0;
@@ -183,13 +182,10 @@ pub fn put_back(app: AppFd, kernel: KernelFd) -> bool {
 }
 
 /// Is the descriptor still our set, and the hidden one still the kernel's that is in it? A program may close
-/// descriptors that it does not know, and get their numbers again.
+/// descriptors that it does not know, and get their numbers again. Not for a channel of the aggregator.
 pub fn intact(tap: &Tap) -> bool {
-    let events = match tap.how() {
-        How::Thread => 0,
-        _ => libc::EPOLLIN as u32,
-    };
-    tap.swapped() && ready::epoll(tap.app(), libc::EPOLL_CTL_MOD, tap.kernel().0, events)
+    let events = libc::EPOLLIN as u32;
+    tap.how() == How::Inline && ready::epoll(tap.app(), libc::EPOLL_CTL_MOD, tap.kernel().0, events)
 }
 
 /// Has the epoll sets find out anew whether the kernel has an event: it may have got some without a wake-up.

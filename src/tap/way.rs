@@ -34,14 +34,11 @@ fn renumber(shim: &'static Shim, tap: &'static Tap, from: c_int, to: c_int) {
     if !tap.swapped() || tap.kernel() != KernelFd(from) {
         return;
     }
-    let events = match tap.how() {
-        How::Thread => 0,
-        _ => libc::EPOLLIN as u32,
-    };
-    ready::epoll(app, libc::EPOLL_CTL_DEL, from, 0);
-    ready::epoll(app, libc::EPOLL_CTL_ADD, to, events);
     if tap.how() == How::Thread {
         aggregator::renumber(shim, from, to, Some(tap));
+    } else {
+        ready::epoll(app, libc::EPOLL_CTL_DEL, from, 0);
+        ready::epoll(app, libc::EPOLL_CTL_ADD, to, libc::EPOLLIN as u32);
     }
     tap.set_descriptors(app, KernelFd(to), tap.how());
 }

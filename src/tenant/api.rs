@@ -13,9 +13,9 @@ use crate::real;
 use crate::reasons::subject::socket_address;
 use cmshim_core::codes::event as ev;
 use cmshim_core::tenant::reason::Code;
-use cmshim_core::tenant::Ask;
+use cmshim_core::tenant::{interface_with, Ask};
 use libc::c_int;
-use std::net::SocketAddr;
+use std::net::{IpAddr, SocketAddr};
 use std::sync::atomic::Ordering;
 
 /// What becomes of a connect request.
@@ -112,7 +112,7 @@ pub unsafe fn ask(id: *const RdmaCmId) -> Option<Ask> {
     let (peer, local) = (socket_address(&address.dst), socket_address(&address.src));
     Some(Ask {
         peer: peer.map(|p| p.ip()),
-        scope: scope(peer),
+        scope: scope(peer, local.map(|l| l.ip())),
         local: local.map(|l| l.ip()),
         port: local.map_or(0, |l| l.port()),
         pkey: Some(pkey(address.ib.pkey)),
@@ -129,11 +129,17 @@ pub fn pkey(told: u16) -> u16 {
     }
 }
 
-/// The interface of a link-local address.
-pub fn scope(address: Option<SocketAddr>) -> u32 {
-    match address {
-        Some(SocketAddr::V6(v6)) => v6.scope_id(),
-        _ => 0,
+/// The interface of a link-local peer. The kernel does not tell it of a request; then it is the one that has the local
+/// address.
+pub fn scope(peer: Option<SocketAddr>, local: Option<IpAddr>) -> u32 {
+    let Some(SocketAddr::V6(v6)) = peer else {
+        return 0;
+    };
+    match (v6.scope_id(), local) {
+        (0, Some(IpAddr::V6(local))) if v6.ip().is_unicast_link_local() => {
+            interface_with(local).unwrap_or(0)
+        }
+        (known, _) => known,
     }
 }
 

@@ -99,9 +99,11 @@ pub unsafe fn asked(event: *mut RdmaCmEvent) -> Answer {
         return Answer::Allow;
     };
     ASKING.with(|a| a.set(Some((token, std::ptr::addr_of!(request) as usize))));
+    let errno = guard::errno();
     // SAFETY: the program's function and its own argument; what the request points to is kept until it is taken
     // back. It may leave in any way.
     let answer = unsafe { (registered.check)(&request, registered.user) };
+    guard::set_errno(errno);
     ASKING.with(|a| a.set(None));
     match (guard::run(|| take_back(shim, token)).flatten(), answer) {
         (None, _) => Answer::Gone,

@@ -4,13 +4,15 @@ use super::api::{ended, errno_of};
 use super::decide::{self, Way};
 use super::seats::Key;
 use super::{api, load};
-use crate::abi::cm::RdmaCmId;
+use crate::abi::cm::{RdmaAddrInfo, RdmaCmId};
 use crate::boundary::shim::Shim;
 use crate::real;
 use crate::reasons::subject::given_address;
 use cmshim_core::tenant::Ask;
 use libc::{c_int, sockaddr};
 
+/// Of `<rdma/rdma_cma.h>`: the endpoint is made to listen.
+const RAI_PASSIVE: c_int = 1;
 /// `RDMA_OPTION_ID` and `RDMA_OPTION_ID_TOS` of `<rdma/rdma_cma.h>`.
 const OPTION_ID: c_int = 0;
 const OPTION_ID_TOS: c_int = 0;
@@ -30,7 +32,7 @@ pub unsafe fn resolve(
         let (src, dst) = (given_address(src), given_address(dst)?);
         Ask {
             peer: Some(dst.ip()),
-            scope: api::scope(Some(dst)),
+            scope: api::scope(Some(dst), src.map(|s| s.ip())),
             local: src.map(|s| s.ip()).or_else(|| api::ask(id)?.local),
             port: dst.port(),
             pkey: None,
@@ -38,6 +40,17 @@ pub unsafe fn resolve(
         }
     };
     refused(shim, &ask, false)
+}
+
+/// As `resolve`, for an endpoint that is made to connect.
+///
+/// # Safety
+/// `info` is null or what rdma_getaddrinfo gave.
+pub unsafe fn endpoint(shim: &'static Shim, info: *const RdmaAddrInfo) -> Option<c_int> {
+    // SAFETY: as promised by the caller.
+    let info = unsafe { info.as_ref() }.filter(|info| info.ai_flags & RAI_PASSIVE == 0)?;
+    // SAFETY: as promised by the caller; there is no id yet.
+    unsafe { resolve(shim, std::ptr::null(), info.ai_src_addr, info.ai_dst_addr) }
 }
 
 /// May the id be connected? The errno with which the call fails, if not; else the connection has its seat.

@@ -157,7 +157,7 @@ fn ask(shim: &'static Shim, tap: &Tap, handle: u32) -> Option<Ask> {
         .map(|answer| gid_of(&answer.dst));
     Some(Ask {
         peer: peer.map(|p| p.ip()),
-        scope: super::api::scope(peer),
+        scope: super::api::scope(peer, local.map(|l| l.ip())),
         local: local.map(|l| l.ip()),
         port: local.map_or(0, |l| l.port()),
         pkey: Some(super::api::pkey(known.pkey)),

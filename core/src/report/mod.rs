@@ -82,7 +82,7 @@ impl Report {
 }
 
 /// Why the peer's policy refused, where that is what happened.
-fn refusal(r: &Report) -> Option<OwnedReason> {
+pub(crate) fn refusal(r: &Report) -> Option<OwnedReason> {
     match (r.explanation.who, &r.private_data) {
         (Who::PeerPolicy, Some(data)) => reason::decode(data),
         _ => None,

@@ -33,7 +33,7 @@ pub const FIELDS: &[Field] = &[
     field("", "egress_default", "\"allow\" or \"deny\"", "What happens to outgoing connections of a process without tenant, or that match no egress rule of its tenant. Default: allow."),
     field("tenant", "name", "a text of 1 to 64 bytes", "Required, and different for each tenant."),
     field("tenant", "action", "\"allow\" or \"deny\"", "Default: allow."),
-    field("tenant", "peers", "a list of addresses and prefixes", "Whom the tenant's connections come from: \"10.1.0.0/16\", \"fd00:1::/64\", \"fe80::/10%eth0\" (link-local, with the name or number of the interface). Without it, from anywhere. An IPv4-mapped IPv6 address is the IPv4 address."),
+    field("tenant", "peers", "a list of addresses and prefixes", "Whom the tenant's connections come from: \"10.1.0.0/16\", \"fd00:1::/64\", \"fe80::/10%eth0\" (link-local, with the name or number of the interface: of a request, the one interface that has the local address). Without it, from anywhere. An IPv4-mapped IPv6 address is the IPv4 address."),
     field("tenant", "local", "a list of addresses and prefixes", "This host's address, which the peer connects to."),
     field("tenant", "ports", "a list of ports and ranges", "The port that the peer connects to: 7471, \"8000-8099\"."),
     field("tenant", "pkeys", "a list of numbers from 0x0001 to 0xffff", "The partition. The top bit (full or limited membership) does not count."),

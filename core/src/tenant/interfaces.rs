@@ -1,5 +1,6 @@
 //! Network interfaces by name, for peers with a link-local address.
 
+use std::net::Ipv6Addr;
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
 /// Interfaces that have an IPv6 address, as the process's own network namespace sees them.
@@ -95,6 +96,22 @@ pub fn index_of(name: &str) -> Option<u32> {
     number_in(&std::fs::read_to_string(WITH_IPV6).ok()?, name)
 }
 
+/// The number of the one interface of this host that has this address; `None` too if several have it.
+pub fn index_with(address: Ipv6Addr) -> Option<u32> {
+    number_with(&std::fs::read_to_string(WITH_IPV6).ok()?, address)
+}
+
+fn number_with(table: &str, address: Ipv6Addr) -> Option<u32> {
+    let wanted = format!("{:032x}", u128::from(address));
+    let lines = table.lines().filter(|line| line.starts_with(&wanted));
+    let mut numbers = lines.map(|line| line.split_ascii_whitespace().nth(1));
+    let number = numbers.next()??;
+    numbers
+        .next()
+        .is_none()
+        .then(|| u32::from_str_radix(number, 16).ok())?
+}
+
 /// A line: address, number (hexadecimal), prefix length, scope, flags, name.
 fn number_in(table: &str, name: &str) -> Option<u32> {
     let mut lines = table.lines().map(|line| line.split_ascii_whitespace());
@@ -118,6 +135,15 @@ fe80000000000000020000fffe000001 1f 40 20 80     eth0
         assert_eq!(number_in(TABLE, "lo"), Some(1));
         assert_eq!(number_in(TABLE, "eth0"), Some(31));
         assert_eq!(number_in(TABLE, "eth"), None);
+    }
+
+    #[test]
+    fn an_address_that_two_interfaces_have_names_none() {
+        let with = |table: &str, text: &str| number_with(table, text.parse().unwrap());
+        assert_eq!(with(TABLE, "fe80::200:ff:fe00:1"), Some(31));
+        assert_eq!(with(TABLE, "fe80::200:ff:fe00:2"), None);
+        let twice = TABLE.to_owned() + "fe80000000000000020000fffe000001 20 40 20 80     eth1\n";
+        assert_eq!(with(&twice, "fe80::200:ff:fe00:1"), None);
     }
 
     #[test]

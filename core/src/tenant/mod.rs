@@ -60,7 +60,7 @@ mod tree;
 pub use cgroup::{cgroup_path, check_pattern, own_tenant};
 pub use decide::{Ask, Verdict};
 pub use document::{Field, FIELDS};
-pub use interfaces::index_of as interface_index;
+pub use interfaces::{index_of as interface_index, index_with as interface_with};
 pub use policy::{Mode, Policy};
 pub use problem::Problem;
 pub use read::{file, MAX_BYTES, MAX_LIMITED, MAX_PREFIXES, MAX_TABLES};
