@@ -1,0 +1,103 @@
+# shellcheck shell=bash disable=SC2034
+# Helpers for the lab's tests of access checks. Sourced after lib.sh; $port is the test's first port.
+#
+#   addresses               peers to be: 10.77.0.101 to .112, 10.78.0.5, fd77::11, fd77::12
+#   policy FILE             writes standard input there, with "version = 1" before it
+#   serve NAME WAY OPTION…  a server (tenant/server.c), preloaded, in the background; its settings are in "settings".
+#                           $pid is it, its outputs are $LAB_TMP/NAME.out and .log; await NAME… before it is used
+#   client STEP…            a client (tenant/client.c), bare
+#   ends NAME [SECONDS]     SIGTERM, and it has to end well in that time
+#   no_ids_left NAME…       the kernel has no ids of these servers but their listeners
+#   says NAME TEXT, silent NAME TEXT    its log has such a line, or none (grep -E)
+#   equal WHAT EXPECTED GOT texts
+
+here=/run/cmshim-test-${0##*/}
+here=${here%.sh}
+rm -rf "$here"
+mkdir -p "$here"
+export CMSHIM_TENANT_DIR=$here/share
+mkdir -p "$here/share"
+settings=()
+declare -A server_of=()
+
+addresses() {
+    local i lines='' want=fd77:0000:0000:0000:0000:0000:0000:0012
+    for i in {101..112}; do lines+="addr replace 10.77.0.$i/24 dev $LAB_NETDEV"$'\n'; done
+    lines+="addr replace 10.78.0.5/24 dev $LAB_NETDEV"$'\n'
+    lines+="addr replace fd77::11/64 dev $LAB_NETDEV nodad"$'\n'
+    lines+="addr replace fd77::12/64 dev $LAB_NETDEV nodad"$'\n'
+    ip -batch - <<<"$lines" || fail "no addresses"
+    for ((i = 0; i < 100; i++)); do # the device takes them one after the other
+        grep -qs "$want" /sys/class/infiniband/rxe0/ports/1/gids/* && return
+        nap 0.1
+    done
+    fail "the device did not take the addresses"
+}
+
+policy() { # FILE
+    { echo 'version = 1'; cat; } >"$1.new"
+    mv "$1.new" "$1"
+}
+
+serve() { # NAME WAY OPTION…
+    local name=$1
+    shift
+    (
+        [ "${#settings[@]}" = 0 ] || export "${settings[@]}"
+        export CMSHIM_LOG_FILE=$LAB_TMP/$name.log LD_PRELOAD=$CMSHIM_LIB
+        exec "$BIN/tenant/server" "$@" >"$LAB_TMP/$name.out" 2>&1
+    ) &
+    pid=$!
+    server_of[$name]=$pid
+}
+
+await() { # NAME…
+    local name i
+    for name in "$@"; do
+        for ((i = 0; i < 300; i++)); do
+            grep -qs listening "$LAB_TMP/$name.out" && continue 2
+            nap 0.05
+        done
+        fail "$name does not listen: $(cat "$LAB_TMP/$name".*)"
+    done
+}
+
+no_ids_left() { # NAME…
+    local name pid list tries listeners ids
+    for ((tries = 0; tries < 20; tries++)); do # others come and go while the kernel lists them
+        list=$(rdma resource show cm_id)
+        for name in "$@"; do
+            pid=$(</proc/"${server_of[$name]}"/task/"${server_of[$name]}"/children) # where it has forked
+            pid=${pid%% *}
+            listeners=$(sed -nE 's/^server: listening ([0-9]+)$/\1/p' "$LAB_TMP/$name.out")
+            ids=$(grep -c " pid ${pid:-${server_of[$name]}} " <<<"$list")
+            [ "$ids" = "$listeners" ] && continue
+            nap 0.2
+            continue 2
+        done
+        return
+    done
+    fail "$name has $ids ids in the kernel, of them $listeners listeners: $(grep " pid ${server_of[$name]} " <<<"$list")"
+}
+
+client() { "$BIN/tenant/client" "$@"; }
+
+ends() { # NAME [SECONDS]
+    kill "${server_of[$1]}" 2>/dev/null
+    finish "${server_of[$1]}" "${2:-10}"
+    expect_status 0 $? "$1: $(tail -n 3 "$LAB_TMP/$1.out")"
+}
+
+says() { # NAME REGEX
+    grep -qE -- "$2" "$LAB_TMP/$1.log" 2>/dev/null || fail "$1 does not say '$2': $(cat "$LAB_TMP/$1.log")"
+}
+
+silent() { # NAME REGEX
+    ! grep -E -- "$2" "$LAB_TMP/$1.log" 2>/dev/null || fail "$1 says the line above (matches '$2')"
+}
+
+equal() { # WHAT EXPECTED GOT
+    [ "$2" = "$3" ] && return
+    diff -u <(echo "$2") <(echo "$3")
+    fail "$1: not what was expected (-: expected)"
+}

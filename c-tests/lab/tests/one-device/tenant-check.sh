@@ -1,0 +1,93 @@
+#!/bin/bash
+# The program's own check (cmshim_set_access_check) in every mode: what it is told, and that it may block, jump, end its thread,
+# be replaced, and call; the next connect is served each time, and no id is left.
+# limit: 60
+# lane: tenant
+# shellcheck source=../../guest/lib.sh
+. "$LAB_LIB"
+port=19800
+# shellcheck source=../../../include/tenant.sh
+. "$LAB_DIR/../include/tenant.sh"
+addresses
+policy "$here/policy" <<'END_OF_POLICY'
+default = "allow"
+tenant = [{ name = "named", peers = ["10.77.0.101"], max_connections = 1 }, { name = "out", peers = ["10.77.0.102"], action = "deny" }]
+END_OF_POLICY
+
+asked() { # DATA ADDRESS TENANT
+    echo "asked: '$1' from $2 to 10.77.0.1, right port 1, tenant $3, data 56 bytes, P_Key 0xffff, size right 1, user 7"
+}
+seen() { # DATA ADDRESS TENANT
+    asked "$@"
+    echo "the program sees '$1'"
+}
+ok="10.77.0.101 -> 10.77.0.1: ESTABLISHED 0"
+no="10.77.0.101 -> 10.77.0.1: REJECTED 28, program, tenant ''"
+outcomes="$ok
+$no
+10.77.0.103 -> 10.77.0.1: ESTABLISHED 0
+10.77.0.102 -> 10.77.0.1: REJECTED 28, denied, tenant 'out'
+$no
+$ok
+$no
+$ok
+$no
+$ok
+$ok
+$ok
+$ok
+$no
+10.77.0.101 -> 10.77.0.1: REJECTED 28, program, tenant ''"
+steps=(from=10.77.0.101 data=allow try data=refuse try from=10.77.0.103 data=allow try from=10.77.0.102 try
+    from=10.77.0.101 data=jump try data=allow try data=cancel try data=allow try data=block try sleep=1200 data=allow try
+    data=errno try data=call try data=replace try data=allow try data=refuse try)
+answers() { # TENANT of 101
+    seen allow 10.77.0.101 "$1"; asked refuse 10.77.0.101 "$1"; seen allow 10.77.0.103 none
+    asked jump 10.77.0.101 "$1"; echo jumped
+    seen allow 10.77.0.101 "$1"; asked cancel 10.77.0.101 "$1"; echo cancelled; seen allow 10.77.0.101 "$1"
+    asked block 10.77.0.101 "$1"; echo "the check answers, too late, and the data is still there: 'block'"
+    for data in allow errno call replace; do seen $data 10.77.0.101 "$1"; done
+    echo "the other check is asked about 'allow'"; echo "the other check is asked about 'refuse'"
+}
+
+run_check() { # NAME nonblock|'' SETTING…
+    local name=$1 how=$2
+    shift 2
+    (
+        mkdir "$here/$name" # each counts alone
+        export "$@" CMSHIM_TENANT_DIR="$here/$name" CMSHIM_TENANT_CHECK_MS=400 CMSHIM_LOG_FILE="$LAB_TMP/$name.log" LD_PRELOAD=$CMSHIM_LIB
+        # shellcheck disable=SC2086 # nothing, or a word
+        exec "$BIN/tenant/check" "$LAB_ADDR" "$port" $how >"$LAB_TMP/$name.out" 2>&1
+    ) &
+    server_of[$name]=$!
+    port_of[$name]=$((port++))
+}
+declare -A port_of=()
+run_check thread '' CMSHIM_TENANT_POLICY="$here/policy"
+run_check edge nonblock CMSHIM_TENANT_POLICY="$here/policy" CMSHIM_EVENTS_MODE=inline
+run_check off '' CMSHIM_TENANT_POLICY="$here/policy" CMSHIM_EVENTS_MODE=off
+run_check alone '' A=a
+await thread edge off alone
+clients=()
+for name in thread edge off alone; do
+    client port="${port_of[$name]}" "${steps[@]}" >"$LAB_TMP/$name.client" &
+    clients+=($!)
+done
+wait "${clients[@]}"
+for name in thread edge off alone; do
+    wanted=$outcomes tenant=named
+    if [ "$name" = alone ]; then
+        wanted=${outcomes/10.77.0.102 -> 10.77.0.1: REJECTED 28, denied, tenant \'out\'/10.77.0.102 -> 10.77.0.1: ESTABLISHED 0} tenant=none
+    fi
+    equal "$name" "$wanted" "$(<"$LAB_TMP/$name.client")"
+    kill "${server_of[$name]}"
+    finish "${server_of[$name]}" 10
+    expect_status 0 $? "$name: $(<"$LAB_TMP/$name.out")"
+    answers=$(answers $tenant)
+    [ "$name" != alone ] || answers=${answers/$(asked jump 10.77.0.101 none)/$(seen allow 10.77.0.102 none)$'\n'$(asked jump 10.77.0.101 none)}
+    equal "$name's answers" "set: 0
+server: listening
+$answers
+listener gone within 1 s: 1, kernel ids 1" "$(<"$LAB_TMP/$name.out")"
+    says "$name" "access check has not returned after 400 ms"
+done
