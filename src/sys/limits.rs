@@ -37,9 +37,15 @@ pub fn descriptors() -> Option<Descriptors> {
     })
 }
 
+/// The name of the program, in it, may end with half a character.
+fn status() -> Option<String> {
+    let status = fs::read("/proc/self/status").ok()?;
+    Some(String::from_utf8_lossy(&status).into_owned())
+}
+
 /// Bytes that count against the limit already: VmPin, what verbs have pinned (proc_pid_status(5)).
 pub fn pinned() -> Option<u64> {
-    let status = fs::read_to_string("/proc/self/status").ok()?;
+    let status = status()?;
     let line = status.lines().find(|l| l.starts_with("VmPin:"))?;
     let kib: u64 = line.split_whitespace().nth(1)?.parse().ok()?;
     Some(kib * 1024)
@@ -48,15 +54,13 @@ pub fn pinned() -> Option<u64> {
 /// May this process lock more than the limit (CAP_IPC_LOCK, bit 14)?
 pub fn may_exceed_memlock() -> bool {
     const CAP_IPC_LOCK: u32 = 14;
-    fs::read_to_string("/proc/self/status")
-        .ok()
-        .is_some_and(|status| {
-            status
-                .lines()
-                .find_map(|l| l.strip_prefix("CapEff:"))
-                .and_then(|hex| u64::from_str_radix(hex.trim(), 16).ok())
-                .is_some_and(|caps| caps >> CAP_IPC_LOCK & 1 == 1)
-        })
+    status().is_some_and(|status| {
+        status
+            .lines()
+            .find_map(|l| l.strip_prefix("CapEff:"))
+            .and_then(|hex| u64::from_str_radix(hex.trim(), 16).ok())
+            .is_some_and(|caps| caps >> CAP_IPC_LOCK & 1 == 1)
+    })
 }
 
 /// Page size in bytes of the mapping at `address`, if it is of huge pages. Read line by line from

@@ -28,8 +28,12 @@ fn readable(name: &[u8]) -> String {
 
 /// When this process started, in clock ticks since boot (field 22 of /proc/PID/stat).
 pub fn start_time() -> Option<u64> {
-    let stat = std::fs::read_to_string("/proc/self/stat").ok()?;
-    // The name may hold spaces and brackets; the state behind it is field 3.
+    start_time_in(&std::fs::read("/proc/self/stat").ok()?)
+}
+
+fn start_time_in(stat: &[u8]) -> Option<u64> {
+    // The name may hold spaces, brackets and half a character; the state behind it is field 3.
+    let stat = String::from_utf8_lossy(stat);
     let rest = stat.rsplit_once(')')?.1;
     rest.split_whitespace().nth(22 - 3)?.parse().ok()
 }
@@ -180,6 +184,15 @@ mod tests {
         let cut = "12345678901234é".as_bytes();
         assert_eq!(readable(&cut[..15]), "12345678901234");
         assert_eq!(readable(b"a\xffb"), "a\u{fffd}b");
+    }
+
+    #[test]
+    fn the_start_time_is_known_whatever_the_name() {
+        let stat = std::fs::read("/proc/self/stat").expect("/proc is there");
+        let end = stat.iter().rposition(|b| *b == b')').expect("a name");
+        let odd = [b"7 (a) b\xc3".as_slice(), &stat[end..]].concat();
+        assert!(start_time().is_some());
+        assert_eq!(start_time_in(&odd), start_time());
     }
 
     #[test]

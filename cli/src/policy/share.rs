@@ -105,7 +105,8 @@ fn read(path: &Path) -> Result<(Share, Vec<Slot>), String> {
 
 /// Field 22 of /proc/PID/stat; the program's name in field 2 may hold anything.
 fn start_time(pid: u32) -> Option<u64> {
-    let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
+    let stat = std::fs::read(format!("/proc/{pid}/stat")).ok()?;
+    let stat = String::from_utf8_lossy(&stat);
     let after = stat.rsplit_once(')')?.1;
     after.split_whitespace().nth(19)?.parse().ok()
 }
