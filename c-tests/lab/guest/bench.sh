@@ -89,3 +89,5 @@ events_of burst "$connects"
 events_of single $((connects / 4))
 # shellcheck source=bench-pool.sh
 . "$LAB_DIR/guest/bench-pool.sh"
+# shellcheck source=bench-tenants.sh
+. "$LAB_DIR/guest/bench-tenants.sh"

@@ -104,7 +104,7 @@ echo "two processes: $SECONDS s"
 
 # A burst, then refusals that say when.
 equal "burst" "10.77.0.103 -> 10.77.0.1: 3 times ESTABLISHED 0
-10.77.0.103 -> 10.77.0.1: REJECTED 28, rate, tenant 'burst', limit 1, again later
+10.77.0.103 -> 10.77.0.1: REJECTED 28, rate, tenant 'burst', again later
 10.77.0.103 -> 10.77.0.1: ESTABLISHED 0" "$(client port=$port from=10.77.0.103 tries=3 try again try)"
 
 no_ids_left "${!server_of[@]}"
