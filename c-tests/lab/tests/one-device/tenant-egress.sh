@@ -62,7 +62,7 @@ says client "tenant 'app' has 1 of 1 connections"
 says client "tenant 'app' may not connect"
 equal "rate" "- -> fd77::1: 2 times ESTABLISHED 0
 - -> fd77::1: rdma_connect errno ECONNREFUSED" "$(CMSHIM_TENANT_NAME=app preloaded "$BIN/tenant/client" port=$port to=fd77::1 tries=2 try)"
-says client "tenant 'app' connects more often than"
+says client "tenant 'app' connects too often"
 
 # No tenant, no rule.
 equal "another tenant" "- -> 10.77.0.1: 2 times ESTABLISHED 0" "$(CMSHIM_TENANT_NAME=other preloaded "$BIN/tenant/client" port=$((port + 1)) tries=2)"
