@@ -1,7 +1,7 @@
 # shellcheck shell=bash disable=SC2034
 # Helpers for the lab's tests of access checks. Sourced after lib.sh; $port is the test's first port.
 #
-#   addresses               peers to be: 10.77.0.101 to .112, 10.78.0.5, fd77::11, fd77::12
+#   addresses               peers to be: 10.77.0.101 to .112, 10.81.0.5, fd77::11, fd77::12
 #   policy FILE             writes standard input there, with "version = 1" before it
 #   serve NAME WAY OPTION…  a server (tenant/server.c), preloaded, in the background; its settings are in "settings".
 #                           $pid is it, its outputs are $LAB_TMP/NAME.out and .log; await NAME… before it is used
@@ -23,7 +23,7 @@ declare -A server_of=()
 addresses() {
     local i lines='' want=fd77:0000:0000:0000:0000:0000:0000:0012
     for i in {101..112}; do lines+="addr replace 10.77.0.$i/24 dev $LAB_NETDEV"$'\n'; done
-    lines+="addr replace 10.78.0.5/24 dev $LAB_NETDEV"$'\n'
+    lines+="addr replace 10.81.0.5/24 dev $LAB_NETDEV"$'\n'
     lines+="addr replace fd77::11/64 dev $LAB_NETDEV nodad"$'\n'
     lines+="addr replace fd77::12/64 dev $LAB_NETDEV nodad"$'\n'
     ip -batch - <<<"$lines" || fail "no addresses"

@@ -45,9 +45,14 @@ pub extern "C" fn cmshim_version() -> *const c_char {
 /// call reads the configuration.
 #[no_mangle]
 pub extern "C" fn cmshim_active() -> c_int {
+    c_int::from(in_effect())
+}
+
+/// Do the program's calls come through us, with the shim on?
+pub fn in_effect() -> bool {
     // SAFETY: NUL-terminated name; RTLD_DEFAULT looks where the program's own references look.
     let bound = unsafe { libc::dlsym(libc::RTLD_DEFAULT, c"rdma_connect".as_ptr()) };
-    c_int::from(real::is_ours(bound) && shim::get().is_some())
+    real::is_ours(bound) && shim::get().is_some()
 }
 
 /// Explains an RDMA CM event in plain words: who ended it, why, and what to do.

@@ -1,6 +1,6 @@
 //! Our own API for access checks, as in `include/cmshim.h`.
 
-use crate::boundary::{guard, shim};
+use crate::boundary::guard;
 use crate::tenant::check;
 use libc::{c_char, c_int, c_uchar, c_uint, c_ushort, c_void, sockaddr};
 
@@ -53,7 +53,7 @@ pub unsafe extern "C" fn cmshim_set_access_check(
     check: cmshim_access_check,
     user: *mut c_void,
 ) -> c_int {
-    if shim::get().is_none() {
+    if !super::own::in_effect() {
         guard::set_errno(libc::EOPNOTSUPP);
         return -1;
     }

@@ -174,6 +174,13 @@ impl Tap {
 
     /// Makes the channel readable, with a place kept before or a new one.
     pub fn show(&self, locked: &mut Locked, link: Option<Link>) {
+        // The kernel's descriptor is not in the set of the aggregator's channels, so that what is refused wakes nobody. Who
+        // waits edge by edge is told of more events by an eventfd that is put there anew.
+        if self.how() == How::Thread {
+            if let Some(link) = locked.link.take() {
+                link.unlink(self.app());
+            }
+        }
         if locked.link.is_some() {
             if let Some(link) = link {
                 link.forget();

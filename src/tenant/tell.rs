@@ -67,12 +67,14 @@ fn line(
         true => "would be refused",
         false => "refused",
     };
-    let code = match way {
+    let what = match way {
         _ if decision.observed => "not refused: the policy only observes",
         Way::In => "REJECTED 28, IB_CM_REJ_CONSUMER_DEFINED",
         Way::Out if errno_of(refusal.code) == libc::ECONNREFUSED => "ECONNREFUSED",
         Way::Out => "EACCES",
     };
+    // The reason belongs to the code: lines and counts of one peer are told apart by it.
+    let code = format!("{what}; {}", refusal.code.name());
     let place = match decision.line {
         0 => file.to_owned(),
         line => format!("{file}:{line}"),

@@ -219,7 +219,7 @@ pub const KEYS: &[Key] = &[
         default: Preset::Int(4),
         per_program: true,
         help: "Queue pairs to have ready of a kind that is in use, at least",
-        more: "Kinds differ in protection domain, completion queues, type and sizes.",
+        more: "Kinds differ in protection domain, completion queues, type and sizes. Never more than pool.max.",
     },
     Key {
         name: "pool.max",

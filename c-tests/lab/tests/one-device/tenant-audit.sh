@@ -1,8 +1,8 @@
 #!/bin/bash
 # The audit log: one JSON object for each decision, for both directions; with a limit for lines, what was left out is
 # counted. A file that cannot be written harms nothing.
-# limit: 40
-# lane: tenant
+# limit: 200
+# lane: pool-churn
 # shellcheck source=../../guest/lib.sh
 . "$LAB_LIB"
 port=19840
@@ -51,13 +51,13 @@ serve observe block at="$LAB_ADDR,$((port + 3))" at="fd77::1,$((port + 3))" quie
 settings=(CMSHIM_TENANT_POLICY="$here/policy" CMSHIM_TENANT_AUDIT=/proc/no/such/file)
 serve nowhere block at="$LAB_ADDR,$((port + 4))" quiet=1
 await refused all few observe nowhere
-steps=(from=10.77.0.101 keep try drop to=fd77::1 from=fd77::11 try to=10.77.0.1 from=10.77.0.104 tries=2 from=10.78.0.5 try)
+steps=(from=10.77.0.101 keep try drop to=fd77::1 from=fd77::11 try to=10.77.0.1 from=10.77.0.104 tries=2 from=10.81.0.5 try)
 client port=$port "${steps[@]}" >"$LAB_TMP/client.out"
 client port=$((port + 1)) from=10.77.0.101 until=ESTABLISHED "${steps[@]}" >>"$LAB_TMP/client.out" 2>"$LAB_TMP/times"
 client port=$((port + 3)) "${steps[@]}" >>"$LAB_TMP/client.out"
-equal "few" "10.78.0.5 -> 10.77.0.1: 60 times REJECTED 28, no-tenant, tenant ''
-10.78.0.5 -> 10.77.0.1: REJECTED 28, no-tenant, tenant ''" "$(client port=$((port + 2)) from=10.78.0.5 flood=60 sleep=1200 try)"
-equal "nowhere" "10.78.0.5 -> 10.77.0.1: REJECTED 28, no-tenant, tenant ''" "$(client port=$((port + 4)) from=10.78.0.5 try)"
+equal "few" "10.81.0.5 -> 10.77.0.1: 60 times REJECTED 28, no-tenant, tenant ''
+10.81.0.5 -> 10.77.0.1: REJECTED 28, no-tenant, tenant ''" "$(client port=$((port + 2)) from=10.81.0.5 flood=60 sleep=1200 try)"
+equal "nowhere" "10.81.0.5 -> 10.77.0.1: REJECTED 28, no-tenant, tenant ''" "$(client port=$((port + 4)) from=10.81.0.5 try)"
 says nowhere "tenant.audit /proc/no/such/file cannot be written"
 CMSHIM_TENANT_NAME=slow CMSHIM_TENANT_POLICY=$here/policy CMSHIM_TENANT_AUDIT=$LAB_TMP/out.jsonl CMSHIM_LOG_LEVEL=off \
     preloaded "$BIN/tenant/client" port=$port try >>"$LAB_TMP/client.out"
@@ -67,7 +67,7 @@ told='[.direction, .peer, .local, .port, .pkey, .tenant, .decision, .reason, .us
 equal "refused" '["in","10.77.0.101","10.77.0.1",19840,65535,"two","refuse","over-limit",1,1,4]
 ["in","fd77::11","fd77::1",19840,65535,"six","refuse","denied",null,null,9]
 ["in","10.77.0.104","10.77.0.1",19840,65535,"slow","refuse","rate",null,null,14]
-["in","10.78.0.5","10.77.0.1",19840,65535,null,"refuse","no-tenant",null,null,null]' "$(lines refused "$told")"
+["in","10.81.0.5","10.77.0.1",19840,65535,null,"refuse","no-tenant",null,null,null]' "$(lines refused "$told")"
 equal "one file for each process, all of one program" "[\"server\",${server_of[refused]},\"$here/policy\",true]" \
     "$(lines refused '[.program, .pid, .policy, (.time | test("^20[0-9-]+T[0-9:]+\\.[0-9]{6}Z$"))]' | sort -u)"
 equal "retry" true "$(lines refused 'select(.reason == "rate") | .retry_after_ms > 1000 and .retry_after_ms <= 1000000')"

@@ -1,8 +1,8 @@
 #!/bin/bash
 # A policy that cannot be read at the start, and a place for counting that cannot be had: tenant.on_error decides, and one
 # line says why. A good policy that comes later is taken. And observe: nothing is refused, everything is told.
-# limit: 60
-# lane: tenant
+# limit: 200
+# lane: pool-churn
 # shellcheck source=../../guest/lib.sh
 . "$LAB_LIB"
 port=19820

@@ -1,8 +1,8 @@
 #!/bin/bash
 # The program's own check (cmshim_set_access_check) in every mode: what it is told, and that it may block, jump, end its thread,
 # be replaced, and call; the next connect is served each time, and no id is left.
-# limit: 60
-# lane: tenant
+# limit: 200
+# lane: pool-churn
 # shellcheck source=../../guest/lib.sh
 . "$LAB_LIB"
 port=19800

@@ -1,8 +1,8 @@
 #!/bin/bash
 # Outgoing connects of a process's own tenant, found by its name or its cgroup: refused, limited, marked with a traffic
 # class; and the class that a server gives to its tenants' connections.
-# limit: 40
-# lane: tenant
+# limit: 200
+# lane: pool-churn
 # shellcheck source=../../guest/lib.sh
 . "$LAB_LIB"
 port=19790

@@ -1,8 +1,8 @@
 #!/bin/bash
 # Limits: a connection gives its place back however it ends; processes share a limit; one that is killed gives its share
 # back; a rate lets a burst through, and says when to come again.
-# limit: 80
-# lane: tenant
+# limit: 200
+# lane: pool-churn
 # shellcheck source=../../guest/lib.sh
 . "$LAB_LIB"
 port=19750

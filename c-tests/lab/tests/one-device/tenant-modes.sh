@@ -1,7 +1,7 @@
 #!/bin/bash
 # Under a policy that lets all in, programs behave as bare, at both barriers.
-# limit: 60
-# lane: tenant
+# limit: 200
+# lane: programs
 FIRST_PORT=19860
 MODES=${MODES:-auto off} # auto is thread where there is a policy
 # shellcheck source=../../../include/pair.sh

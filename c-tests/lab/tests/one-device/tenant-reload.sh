@@ -1,8 +1,8 @@
 #!/bin/bash
 # The policy changes under load, by rename and by the symbolic link of a ConfigMap: no connect is lost, the new rules
 # hold soon, and a file that is broken or gone leaves the old policy in effect, with one line.
-# limit: 60
-# lane: tenant
+# limit: 200
+# lane: programs
 # shellcheck source=../../guest/lib.sh
 . "$LAB_LIB"
 port=19780

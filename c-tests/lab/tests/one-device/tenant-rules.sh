@@ -1,8 +1,8 @@
 #!/bin/bash
 # Each kind of rule, for both families of addresses, at both barriers: in the tap (its thread, and inline), and in
 # rdma_get_cm_event (batching off, no threads, a synchronous listener). What a bare and a preloaded client see of it.
-# limit: 60
-# lane: tenant
+# limit: 200
+# lane: programs
 # shellcheck source=../../guest/lib.sh
 . "$LAB_LIB"
 port=19720
@@ -35,7 +35,7 @@ steps() { # PORT
     local i
     echo "port=$1"
     for i in {101..108}; do echo "from=10.77.0.$i" "try"; done
-    echo "from=10.78.0.5 try from=10.77.0.112 try"
+    echo "from=10.81.0.5 try from=10.77.0.112 try"
     [ "$1" = $((port + 8)) ] || # the synchronous one has one address
         echo "port=$(($1 + 1)) from=10.77.0.102 try port=$1 to=fd77::1 from=fd77::11 try from=fd77::12 try to=$LAB_LINK_LOCAL from=fe80::77%$LAB_NETDEV try to=$LAB_ADDR"
 }
@@ -47,7 +47,7 @@ first="10.77.0.101 -> 10.77.0.1: ESTABLISHED 0
 10.77.0.106 -> 10.77.0.1: REJECTED 28, denied, tenant 'net'
 10.77.0.107 -> 10.77.0.1: ESTABLISHED 0
 10.77.0.108 -> 10.77.0.1: REJECTED 28, denied, tenant 'net'
-10.78.0.5 -> 10.77.0.1: REJECTED 28, no-tenant, tenant ''
+10.81.0.5 -> 10.77.0.1: REJECTED 28, no-tenant, tenant ''
 10.77.0.112 -> 10.77.0.1: REJECTED 28, denied, tenant 'net'"
 more="10.77.0.102 -> 10.77.0.1: REJECTED 28, denied, tenant 'net'
 fd77::11 -> fd77::1: ESTABLISHED 0
@@ -89,7 +89,7 @@ export CMSHIM_LOG_FILE=$LAB_TMP/preloaded.log
 # shellcheck disable=SC2046 # words
 equal "preloaded client" "$first" "$(preloaded "$BIN/tenant/client" $(steps $((port + 8))))"
 says preloaded "10.77.0.104:[0-9]+ -> 10.77.0.1:$((port + 8)) refused by policy of the peer after .*: tenant 'net' may not connect"
-says preloaded "10.78.0.5:[0-9]+ -> .* refused by policy of the peer after .*: no tenant matches"
+says preloaded "10.81.0.5:[0-9]+ -> .* refused by policy of the peer after .*: no tenant matches"
 
 no_ids_left "${barriers[@]}"
 for name in "${barriers[@]}"; do

@@ -1,8 +1,8 @@
 #!/bin/bash
 # The program sleeps: a thousand refused connects, and no thread of it is woken, no id is left, and its listener can be
 # destroyed at once. Whoever is allowed is served afterwards.
-# limit: 60
-# lane: tenant
+# limit: 200
+# lane: programs
 # shellcheck source=../../guest/lib.sh
 . "$LAB_LIB"
 port=19740
