@@ -71,12 +71,13 @@ static void ids(void)
         }
         let_fill();
     }
-    /* A line of the log is written through a descriptor that is open for the moment. */
+    /* The device, librdmacm's own, and this channel. What is there for the moment only (a line of the log is written through a
+     * descriptor, the keeper gives back) is waited for. */
     int low[2], least = 1 << 20;
-    for (int i = 0; i < 20; i++) {
+    for (int i = 0; i < 300 && least > channel->fd + 3; i++) {
         lowest(low);
         if (low[0] < least) least = low[0];
-        usleep(5000);
+        usleep(10000);
     }
     say("descriptors left over: %d", least - channel->fd);
 }
