@@ -109,13 +109,25 @@ fn read(path: &str) -> Result<Policy, String> {
     })
 }
 
+/// By what all processes know that they use the same policy: its name in its real directory. Not what a link of that name
+/// leads to: in a ConfigMap that is another file after each change.
+fn same_for_all(path: &Path) -> String {
+    let real = path
+        .parent()
+        .zip(path.file_name())
+        .and_then(|(dir, name)| Some(std::fs::canonicalize(dir).ok()?.join(name)));
+    real.as_deref()
+        .unwrap_or(path)
+        .to_string_lossy()
+        .into_owned()
+}
+
 /// Finds the table that all processes share. Where there is none, one line, and `tenant.on_error` decides.
 fn share(shim: &Shim, tenants: &Tenants, path: &str, policy: Option<&Policy>) {
     if tenants.share.get().is_some() {
         return;
     }
-    let whole = std::fs::canonicalize(path)
-        .map_or_else(|_| path.to_owned(), |p| p.to_string_lossy().into_owned());
+    let whole = same_for_all(Path::new(path));
     let share = Share::open(shim.config.tenant.dir.as_deref(), &whole).or_else(|why| {
         let limited = |p: &Policy| p.subjects().iter().any(Subject::limited);
         if policy.is_none_or(limited) {
@@ -261,4 +273,31 @@ fn reload(shim: &Shim, tenants: &Tenants, path: &str) {
 /// Does the policy look at GIDs, which cost a question to the kernel?
 pub fn needs_gid(shim: &'static Shim) -> bool {
     current(shim).is_some_and(|c| c.policy.as_ref().is_some_and(Policy::needs_gid))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::same_for_all;
+    use std::os::unix::fs::symlink;
+
+    #[test]
+    fn a_changed_config_map_is_the_same_policy() {
+        let dir = std::env::temp_dir().join(format!("cmshim-test-{}-links", std::process::id()));
+        for data in ["one", "two"] {
+            std::fs::create_dir_all(dir.join(data)).expect("made");
+            std::fs::write(dir.join(data).join("policy.toml"), data).expect("written");
+        }
+        symlink("one", dir.join("..data")).expect("linked");
+        symlink("..data/policy.toml", dir.join("policy.toml")).expect("linked");
+        symlink(".", dir.join("here")).expect("linked");
+        let path = dir.join("policy.toml");
+        let before = same_for_all(&path);
+        std::fs::remove_file(dir.join("..data")).expect("removed");
+        symlink("two", dir.join("..data")).expect("linked");
+        let after = same_for_all(&path);
+        let by_link = same_for_all(&dir.join("here/policy.toml"));
+        let _ = std::fs::remove_dir_all(&dir);
+        assert_eq!(before, after);
+        assert_eq!(before, by_link);
+    }
 }

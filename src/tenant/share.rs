@@ -172,17 +172,17 @@ impl Share {
         let used = self.table.header[header::SLOTS_USED].load(Ordering::Acquire);
         let slots = self.table.counts.iter().take(used as usize);
         slots
-            .map(|counts| u64::from(counts[at].load(Ordering::Acquire)))
+            .map(|counts| u64::from(counts[at].load(Ordering::SeqCst)))
             .sum()
     }
 
     /// Takes a place; with how many are taken if there is none left. Two processes that reach for the last place at
-    /// once may both miss it, but never both get it.
+    /// once may both miss it, but never both get it: each adds before it looks, and all see that in one order.
     pub fn sit(&self, at: usize, limit: Option<u32>) -> Result<u64, u64> {
         let own = &self.table.counts[self.slot][at];
         let mut used = 0;
         for attempt in 0..3 {
-            own.fetch_add(1, Ordering::AcqRel);
+            own.fetch_add(1, Ordering::SeqCst);
             let sum = self.live(at);
             if limit.is_none_or(|limit| sum <= u64::from(limit)) {
                 return Ok(sum);

@@ -122,7 +122,7 @@ pub const fn count_at(slot: usize, row: usize) -> usize {
 /// How names begin.
 const BEGINNING: &str = "tenants-";
 
-/// The file's name for a policy, given by its canonical path.
+/// The file's name for a policy, given by its name in its real directory.
 pub fn file_name(policy: &[u8]) -> String {
     format!("{BEGINNING}{:016x}", fnv::hash(policy))
 }
