@@ -4,7 +4,7 @@
 use super::channel::{How, Tap};
 use super::commands::{reads_ahead, Command};
 use super::handles::{GROUPS, IDS, LISTENERS, NEVER_SEEN, OWNERS};
-use super::{lifetime, next, swap, table};
+use super::{lifetime, own, swap, table};
 use crate::abi::ucm::*;
 use crate::boundary::guard;
 use crate::tenant;
@@ -89,36 +89,10 @@ fn void(tap: &'static Tap, gone: Gone, listener: Option<u64>) -> u32 {
     drop(locked);
     for request in events.iter().filter(|e| e.is_connect_request()) {
         tenant::kernel::ended(request.handle());
-        destroy_in_kernel(tap, request.handle());
+        IDS.take(request.handle());
+        own::destroy(tap, request.handle());
     }
     events.len() as u32 + refused.map_or(0, |listener| listener.never_seen)
-}
-
-/// Destroys an id that the program never saw.
-pub fn destroy_in_kernel(tap: &Tap, handle: u32) {
-    IDS.take(handle);
-    let mut reported = 0u32;
-    let mut command = [0u8; DESTROY_ID_SIZE];
-    let size_in = (DESTROY_ID_SIZE - HEADER) as u16;
-    command[..4].copy_from_slice(&cmd::DESTROY_ID.to_ne_bytes());
-    command[4..6].copy_from_slice(&size_in.to_ne_bytes());
-    command[6..8].copy_from_slice(&4u16.to_ne_bytes());
-    let response = std::ptr::from_mut(&mut reported) as u64;
-    command[DESTROY_ID_RESPONSE..DESTROY_ID_RESPONSE + 8].copy_from_slice(&response.to_ne_bytes());
-    command[DESTROY_ID_ID..DESTROY_ID_ID + 4].copy_from_slice(&handle.to_ne_bytes());
-    // SAFETY: a whole command, whose answer of four bytes lives across the call. A failure means that the
-    // id is gone already.
-    unsafe { own_command(tap, &command) };
-}
-
-/// A command of our own; true if it went well.
-///
-/// # Safety
-/// A whole command, whose answer has room where it says.
-pub unsafe fn own_command(tap: &Tap, command: &[u8]) -> bool {
-    // SAFETY: as promised by the caller.
-    let written = unsafe { next::write(tap.kernel().0, command.as_ptr().cast(), command.len()) };
-    written == command.len() as ssize_t
 }
 
 /// Takes the events that the program never saw off `events_reported`. Done before librdmacm looks at it.

@@ -7,7 +7,7 @@ use crate::abi::ucm::*;
 use crate::boundary::guard;
 use crate::boundary::shim::{self, Shim};
 use crate::reasons::subject::socket_address;
-use crate::tap::{self, destroy_in_kernel, Tap};
+use crate::tap::{own, Tap};
 use cmshim_core::ahead::{Behind, Event};
 use cmshim_core::codes::event as ev;
 use cmshim_core::tenant::Ask;
@@ -131,8 +131,8 @@ fn passes(shim: &'static Shim, tap: &Tap, behind: &mut Behind, event: &mut Event
     };
     if decision.refuses() {
         listener.never_seen += 1;
-        reject(tap, event.handle(), &tell::private_data(&decision));
-        destroy_in_kernel(tap, event.handle());
+        own::reject(tap, event.handle(), &tell::private_data(&decision));
+        own::destroy(tap, event.handle());
         return false;
     }
     if let Some(seat) = decision.seat {
@@ -149,10 +149,10 @@ fn passes(shim: &'static Shim, tap: &Tap, behind: &mut Behind, event: &mut Event
 
 /// What the kernel knows of a request's new id; `None` if it does not tell (the peer is gone already).
 fn ask(shim: &'static Shim, tap: &Tap, handle: u32) -> Option<Ask> {
-    let known = query(tap, handle, QUERY_ADDR)?;
+    let known = own::query(tap, handle, QUERY_ADDR)?;
     let (peer, local) = (socket_address(&known.dst), socket_address(&known.src));
     let gid = super::load::needs_gid(shim)
-        .then(|| query(tap, handle, QUERY_GID))
+        .then(|| own::query(tap, handle, QUERY_GID))
         .flatten()
         .map(|answer| gid_of(&answer.dst));
     Some(Ask {
@@ -176,42 +176,4 @@ fn gid_of(storage: &sockaddr_storage) -> [u8; 16] {
         std::ptr::copy_nonoverlapping(from, gid.as_mut_ptr(), gid.len());
     }
     gid
-}
-
-fn query(tap: &Tap, handle: u32, option: u32) -> Option<QueryAddrResp> {
-    // SAFETY: zeroed is a valid value of the plain structure.
-    let mut answer: QueryAddrResp = unsafe { std::mem::zeroed() };
-    let mut command = [0u8; QUERY_SIZE];
-    header(&mut command, cmd::QUERY, size_of::<QueryAddrResp>());
-    put(
-        &mut command,
-        QUERY_RESPONSE,
-        &(std::ptr::from_mut(&mut answer) as u64).to_ne_bytes(),
-    );
-    put(&mut command, QUERY_ID, &handle.to_ne_bytes());
-    put(&mut command, QUERY_OPTION, &option.to_ne_bytes());
-    // SAFETY: a whole command, whose answer lives across the call.
-    unsafe { tap::command(tap, &command) }.then_some(answer)
-}
-
-/// Refuses a request as rdma_reject would. A failure means that the peer is gone.
-fn reject(tap: &Tap, handle: u32, private_data: &[u8]) {
-    let mut command = [0u8; REJECT_SIZE];
-    header(&mut command, cmd::REJECT, 0);
-    put(&mut command, REJECT_ID, &handle.to_ne_bytes());
-    command[REJECT_LENGTH] = private_data.len() as u8;
-    put(&mut command, REJECT_DATA, private_data);
-    // SAFETY: a whole command without an answer.
-    unsafe { tap::command(tap, &command) };
-}
-
-fn header(command: &mut [u8], number: u32, answer: usize) {
-    let size_in = (command.len() - HEADER) as u16;
-    put(command, 0, &number.to_ne_bytes());
-    put(command, 4, &size_in.to_ne_bytes());
-    put(command, 6, &(answer as u16).to_ne_bytes());
-}
-
-fn put(command: &mut [u8], at: usize, bytes: &[u8]) {
-    command[at..at + bytes.len()].copy_from_slice(bytes);
 }
