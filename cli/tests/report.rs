@@ -309,6 +309,40 @@ fn it_comes_after_kill_9_too() {
     assert!(err.ends_with(NOTHING), "{err}");
 }
 
+/// As in a container that was entered from outside: the first process of its session has no number there.
+#[test]
+fn a_session_that_began_outside_is_nothing_special() {
+    let dir = Scratch::new();
+    let told_it = dir.path("report");
+    let script = "\"$@\" 2>$told_it; status=$?; i=0\n\
+        until grep -q ^cmshim $told_it || [ $((i += 1)) -gt 100 ]; do sleep 0.1; done; exit $status";
+    let program = report(&dir);
+    let mut inside = Command::new("unshare");
+    inside.args([
+        "--user",
+        "--map-root-user",
+        "--pid",
+        "--fork",
+        "--mount-proc",
+    ]);
+    inside
+        .args(["sh", "-c", script, "sh"])
+        .arg(program.get_program());
+    inside
+        .args(program.get_args())
+        .args(["--", "sh", "-c", "exit 5"]);
+    for (name, value) in program.get_envs() {
+        match value {
+            Some(value) => inside.env(name, value),
+            None => inside.env_remove(name),
+        };
+    }
+    let (status, ..) = told(inside.env("told_it", &told_it).output().unwrap());
+    let err = fs::read_to_string(&told_it).unwrap();
+    assert_eq!(status, 5, "{err}");
+    assert!(err.starts_with("cmshim report: sh, process "), "{err}");
+}
+
 #[test]
 fn a_program_that_does_not_start_has_none() {
     let dir = Scratch::new();

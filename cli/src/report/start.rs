@@ -9,7 +9,7 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 
 use cmshim_core::config::{reason, FAMILY_VARIABLE};
-use rustix::process::{getpid, getsid, pidfd_open, setsid, PidfdFlags};
+use rustix::process::{getpid, pidfd_open, setsid, PidfdFlags};
 
 use super::{Subject, REPORTER, STARTER};
 use crate::failure::{Failure, NO_LIBRARY, USAGE};
@@ -51,7 +51,9 @@ pub fn start(
 
 /// The kernel hangs a terminal up when the first process of its session ends: `ssh -t HOST cmshim run ...`.
 fn leads_its_terminal() -> bool {
-    getsid(None) == Ok(getpid()) && std::io::stderr().is_terminal()
+    // In a container its first process may be outside, and has the number 0 then: not one of rustix's numbers.
+    let session = nix::unistd::getsid(None).map(nix::unistd::Pid::as_raw);
+    session == Ok(getpid().as_raw_pid()) && std::io::stderr().is_terminal()
 }
 
 fn open(path: &Path) -> std::result::Result<File, Failure> {

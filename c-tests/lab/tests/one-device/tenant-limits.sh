@@ -102,10 +102,12 @@ wait "${server_of[own]}" 2>/dev/null
 unset "server_of[own]"
 echo "two processes: $SECONDS s"
 
+SECONDS=0
 # A burst, then refusals that say when.
 equal "burst" "10.77.0.103 -> 10.77.0.1: 3 times ESTABLISHED 0
 10.77.0.103 -> 10.77.0.1: REJECTED 28, rate, tenant 'burst', again later
 10.77.0.103 -> 10.77.0.1: ESTABLISHED 0" "$(client port=$port from=10.77.0.103 tries=3 try again try)"
+echo "burst: $SECONDS s"
 
 no_ids_left "${!server_of[@]}"
 for name in "${!server_of[@]}"; do kill "${server_of[$name]}"; done
