@@ -62,7 +62,7 @@ pub enum Command {
 /// The report comes from a process that is no child of the program and waits for its end, however it ends; a shell's
 /// prompt may come before it. It covers the program and its children.
 #[derive(Debug, Args)]
-#[command(after_help = RUN_STATUS)]
+#[command(after_help = RUN_STATUS, args_override_self = true)]
 #[command(override_usage = "cmshim run [OPTIONS] [--] PROGRAM [ARGUMENT]...")]
 pub struct RunArgs {
     /// Write the lines to this file instead of standard error (%p becomes the process id)

@@ -4,7 +4,7 @@ mod policy;
 mod sections;
 mod synopsis;
 
-use std::io::Result;
+use std::io::{ErrorKind, Result};
 use std::path::Path;
 
 use clap::{Command, CommandFactory};
@@ -28,7 +28,10 @@ pub fn man(args: &ManArgs) -> std::result::Result<u8, Failure> {
 
 fn write_all(dir: &Path) -> std::result::Result<(), Failure> {
     let write = || -> Result<()> {
-        std::fs::create_dir_all(dir)?;
+        match std::fs::create_dir_all(dir) {
+            Err(e) if e.kind() == ErrorKind::AlreadyExists => Err(ErrorKind::NotADirectory.into()),
+            made => made,
+        }?;
         std::fs::write(dir.join("cmshim.1"), main_page()?)?;
         write_parts(dir, &command(), "cmshim")
     };

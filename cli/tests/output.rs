@@ -36,6 +36,15 @@ fn the_man_page_has_every_key() {
 }
 
 #[test]
+fn a_file_takes_no_pages() {
+    let dir = Scratch::new();
+    let file = dir.file("file", "");
+    let expected = format!("cmshim: {}: not a directory\n", file.display());
+    let (status, out, err) = ask(&["man", "--dir", file.to_str().unwrap()]);
+    assert_eq!((status, out.as_str(), err), (1, "", expected));
+}
+
+#[test]
 fn all_pages_go_into_a_directory() {
     let dir = Scratch::new();
     let target = dir.path("man/man1");

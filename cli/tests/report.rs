@@ -135,6 +135,7 @@ fn all_that_was_measured_is_told_on_one_screen() {
             "REJECTED 8, IB_CM_REJ_INVALID_SERVICE_ID",
             "10.77.0.1",
         )
+        .reason(1, 0, "NO_ANSWER_YET", "10.77.0.3")
         .reason(1, 0, "rdma_bind_addr errno 98, EADDRINUSE", "10.77.0.2");
     let path = file.write(&dir.path(&format!("stats/{}.cmstats", running.child.id())));
     let report = running.end();
@@ -146,6 +147,7 @@ fn all_that_was_measured_is_told_on_one_screen() {
         "              (by the peer's kernel), peer 10.77.0.1",
         "              1 x rdma_bind_addr errno 98, EADDRINUSE (by the peer's kernel),",
         "              peer 10.77.0.2",
+        "  warned      1 x NO_ANSWER_YET (by the peer's kernel), peer 10.77.0.3",
         "  ended       inside rdma_connect, peer 10.77.0.1:7",
         "  phases      create_qp_hit             90 x  p50  50 µs  p99  50 µs  max  50 µs",
         "              create_qp_miss            10 x  p50   2 ms  p99   2 ms  max 2.1 ms",

@@ -44,6 +44,8 @@ fn the_last_of_two_options_holds() {
     let special = ["--log-level", "INFO"];
     assert_eq!(level(&[set, special].concat()), "info\n");
     assert_eq!(level(&[special, set].concat()), "debug\n");
+    let other = ["--log-level", "off"];
+    assert_eq!(level(&[special, other].concat()), "off\n");
 }
 
 #[test]

@@ -57,9 +57,14 @@ impl Began {
     /// # Safety
     /// `id` is null or the program's id, valid during this call.
     pub unsafe fn now(entry: Entry, outermost: bool, id: *const RdmaCmId) -> Began {
-        if entry == Entry::rdma_connect {
+        let recorded = outermost && entry.recorded();
+        let mut peer = Default::default();
+        if recorded || entry == Entry::rdma_connect {
             // SAFETY: as promised by the caller.
-            probes::connect(id as usize, &unsafe { peer::of(id) });
+            peer = unsafe { peer::of(id) };
+        }
+        if entry == Entry::rdma_connect {
+            probes::connect(id as usize, &peer);
         }
         let Some((own, words)) = own::get().and_then(|own| Some((own, own.words()?))) else {
             return Began::uncounted(entry);
@@ -69,7 +74,6 @@ impl Began {
             ENTRIES.item(entry as usize) + usize::from(!outermost),
             1,
         );
-        let recorded = outermost && entry.recorded();
         let phase = own_phase(entry);
         let step = step(entry);
         let mut began = Began {
@@ -97,8 +101,6 @@ impl Began {
             begin_step(own, words, id as usize, step, began.at_ns);
         }
         if recorded {
-            // SAFETY: as promised by the caller.
-            let peer = unsafe { peer::of(id) };
             began.mark = recorder::write(words, began.record(RUNNING, peer));
         }
         if matches!(entry, Entry::rdma_destroy_id | Entry::rdma_destroy_ep) {

@@ -112,6 +112,9 @@ pub(super) fn bump(words: &Words, at: usize, n: u64) {
 pub(super) fn measure(words: &Words, phase: Phase, ns: u64) {
     let at = PHASES.item(phase as usize);
     words[at].fetch_add(ns, Ordering::Relaxed);
-    words[at + 1].fetch_max(ns, Ordering::Relaxed);
+    // Seldom, and an atomic maximum is a loop.
+    if words[at + 1].load(Ordering::Relaxed) < ns {
+        words[at + 1].fetch_max(ns, Ordering::Relaxed);
+    }
     bump(words, at + 2 + bucket_of(ns), 1);
 }

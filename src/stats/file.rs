@@ -32,10 +32,7 @@ pub struct Made {
 
 /// Makes the file of this process in a directory.
 pub fn make(place: Place, header: &Header, readers: Readers) -> Result<Made, i32> {
-    // fallocate beyond the limit of file sizes would send SIGXFSZ.
-    if !file_size_allows(BYTES as u64) {
-        return Err(libc::EFBIG);
-    }
+    check_limit(BYTES as u64)?;
     let file = unnamed(&place)?;
     let mode = match readers {
         Readers::User => 0o400,
@@ -82,15 +79,18 @@ fn check(rc: c_int) -> Result<(), i32> {
     }
 }
 
-/// Does the limit of file sizes (ulimit -f) allow this many bytes?
-pub fn file_size_allows(bytes: u64) -> bool {
+/// EFBIG if the limit of file sizes (ulimit -f) does not allow this many bytes: fallocate would send SIGXFSZ.
+pub fn check_limit(bytes: u64) -> Result<(), i32> {
     let mut limit = libc::rlimit {
         rlim_cur: 0,
         rlim_max: 0,
     };
     // SAFETY: `limit` is writable.
-    let rc = unsafe { libc::getrlimit(libc::RLIMIT_FSIZE, &mut limit) };
-    rc == 0 && limit.rlim_cur >= bytes
+    check(unsafe { libc::getrlimit(libc::RLIMIT_FSIZE, &mut limit) })?;
+    if limit.rlim_cur < bytes {
+        return Err(libc::EFBIG);
+    }
+    Ok(())
 }
 
 /// A new file without a name.

@@ -7,7 +7,7 @@ use cmshim_core::stats::Peer;
 ///
 /// # Safety
 /// `id` is null or an rdma_cm_id that stays valid during this call.
-#[inline]
+#[inline(always)]
 pub unsafe fn of(id: *const RdmaCmId) -> Peer {
     if id.is_null() {
         return Peer::default();

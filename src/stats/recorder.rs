@@ -24,12 +24,10 @@ pub fn write(words: &Words, record: Record) -> Mark {
 }
 
 /// The call of a record returned: how it ended, and how long it took (0: not measured).
-#[inline]
 pub fn end(words: &Words, mark: Mark, status: i32, took_ns: u64) {
     let slot = slot(words, mark.0);
-    let mut copy = load(slot);
-    if Record::end(&mut copy, mark.0, status, took_ns) {
-        store(slot, copy);
+    if let Some(ended) = Record::end(load(slot), mark.0, status, took_ns) {
+        store(slot, ended);
     }
 }
 
@@ -45,24 +43,45 @@ pub fn change(words: &Words, mark: Mark, how: impl FnOnce(&mut Record)) {
     }
 }
 
-#[inline]
-fn load(slot: &[AtomicU64]) -> [u64; RECORDER.words] {
-    std::array::from_fn(|at| slot[at].load(Ordering::Relaxed))
+type Slot = [AtomicU64; RECORDER.words];
+
+/// Here as in `store`: without a loop, which a library built for size would keep.
+#[inline(always)]
+fn load(slot: &Slot) -> [u64; RECORDER.words] {
+    let [a, b, c, d, e, f, g, h] = slot;
+    let get = |word: &AtomicU64| word.load(Ordering::Relaxed);
+    [
+        get(a),
+        get(b),
+        get(c),
+        get(d),
+        get(e),
+        get(f),
+        get(g),
+        get(h),
+    ]
 }
 
-#[inline]
-fn slot(words: &Words, number: u64) -> &[AtomicU64] {
+#[inline(always)]
+fn slot(words: &Words, number: u64) -> &Slot {
     let at = RECORDER.item(number.wrapping_sub(1) as usize % RECORDER.count);
-    &words[at..at + RECORDER.words]
+    let (slots, _) = words[at..].as_chunks();
+    &slots[0]
 }
 
 /// First the seal is broken, then the words change, then they are sealed again.
-#[inline]
-fn store(slot: &[AtomicU64], words: [u64; RECORDER.words]) {
-    slot[0].store(0, Ordering::Relaxed);
+#[inline(always)]
+fn store(slot: &Slot, words: [u64; RECORDER.words]) {
+    let [a, b, c, d, e, f, g, h] = slot;
+    let put = |word: &AtomicU64, to| word.store(to, Ordering::Relaxed);
+    put(a, 0);
     fence(Ordering::Release);
-    for (to, from) in slot.iter().zip(words).skip(1) {
-        to.store(from, Ordering::Relaxed);
-    }
-    slot[0].store(words[0], Ordering::Release);
+    put(b, words[1]);
+    put(c, words[2]);
+    put(d, words[3]);
+    put(e, words[4]);
+    put(f, words[5]);
+    put(g, words[6]);
+    put(h, words[7]);
+    a.store(words[0], Ordering::Release);
 }

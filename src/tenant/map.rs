@@ -5,7 +5,7 @@
 //! inherit it.
 
 use crate::boundary::guard::errno;
-use crate::stats::file::file_size_allows;
+use crate::stats::file::check_limit;
 use crate::stats::place::Place;
 use cmshim_core::tenant::share::{
     header, header_words, HEADER_WORDS, ROWS, ROW_WORDS, SLOTS, SLOT_WORDS,
@@ -146,10 +146,7 @@ fn good(table: &Table) -> bool {
 
 /// Makes the file whole and then gives it its name.
 fn make(place: &Place, name: &CStr, policy: &str) -> Result<(), i32> {
-    // fallocate beyond the limit of file sizes would send SIGXFSZ.
-    if !file_size_allows(BYTES as u64) {
-        return Err(libc::EFBIG);
-    }
+    check_limit(BYTES as u64)?;
     let flags = libc::O_TMPFILE | libc::O_RDWR | libc::O_CLOEXEC;
     let words = header_words(policy);
     let own = |fd: c_int| std::ffi::CString::new(format!("/proc/self/fd/{fd}"));

@@ -1,7 +1,7 @@
-//! What failed, and why: the most frequent first.
+//! What failed, and why, and what only looked like it would: the most frequent first.
 
 use cmshim_core::codes::event;
-use cmshim_core::explain::{self, EventQuery};
+use cmshim_core::explain::{self, EventQuery, WARNINGS};
 use cmshim_core::model::{Role, Who};
 
 use super::sum::Sum;
@@ -18,7 +18,14 @@ struct Failure {
 }
 
 pub fn lines(sum: &Sum) -> Vec<String> {
-    let all = gathered(sum);
+    shown(&gathered(sum, |code| !WARNINGS.contains(&code)))
+}
+
+pub fn warnings(sum: &Sum) -> Vec<String> {
+    shown(&gathered(sum, |code| WARNINGS.contains(&code)))
+}
+
+fn shown(all: &[Failure]) -> Vec<String> {
     let mut lines: Vec<String> = all.iter().take(MOST).map(told).collect();
     if all.len() > MOST {
         let rest = all[MOST..]
@@ -30,9 +37,10 @@ pub fn lines(sum: &Sum) -> Vec<String> {
     lines
 }
 
-fn gathered(sum: &Sum) -> Vec<Failure> {
+fn gathered(sum: &Sum, wanted: impl Fn(&str) -> bool) -> Vec<Failure> {
     let mut all: Vec<Failure> = Vec::new();
-    for reason in sum.files.iter().flat_map(|f| &f.stats.reasons) {
+    let reasons = sum.files.iter().flat_map(|f| &f.stats.reasons);
+    for reason in reasons.filter(|reason| wanted(&reason.code)) {
         let known = all
             .iter_mut()
             .find(|f| f.code == reason.code && f.who == reason.who);

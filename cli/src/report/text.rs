@@ -37,12 +37,9 @@ pub fn report(subject: &Subject, took: Duration, sum: &Sum, hidden: usize) -> St
     part(&mut out, "connections", &connections(sum));
     match failures::lines(sum).as_slice() {
         [] => part(&mut out, "failed", "nothing"),
-        lines => {
-            for (n, line) in lines.iter().enumerate() {
-                part(&mut out, if n == 0 { "failed" } else { "" }, line);
-            }
-        }
+        lines => parts(&mut out, "failed", lines),
     }
+    parts(&mut out, "warned", &failures::warnings(sum));
     if let Some(call) = sum.own.and_then(inside) {
         part(&mut out, "ended", &call);
     }
@@ -148,6 +145,13 @@ fn phases(out: &mut String, sum: &Sum) {
 }
 
 /// A word at the left, and text beside it; long text goes on below.
+/// One below the other.
+fn parts(out: &mut String, name: &str, lines: &[String]) {
+    for (n, line) in lines.iter().enumerate() {
+        part(out, if n == 0 { name } else { "" }, line);
+    }
+}
+
 fn part(out: &mut String, name: &str, text: &str) {
     let (first, next) = (format!("  {name:<12}"), " ".repeat(LEFT));
     let options = textwrap::Options::new(WIDTH)

@@ -14,6 +14,7 @@ use crate::suggested::Suggested;
 /// while the process runs, and after its death. Counters that are 0 are left out, except in JSON and OpenMetrics.
 #[derive(Debug, Args)]
 #[command(after_help = STAT_AFTER)]
+#[command(override_usage = "cmshim stat [OPTIONS] PID|FILE\n       cmshim stat [OPTIONS] --all")]
 pub struct StatArgs {
     /// A process id, or a statistics file (with a / in front of a name of digits: ./4711)
     #[arg(value_name = "PID|FILE", value_hint = ValueHint::AnyPath)]

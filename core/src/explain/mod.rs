@@ -33,4 +33,5 @@ pub use query::{CallQuery, Descriptors, EventQuery, Facts, Limit};
 pub use stage::{calls, place, stage_of_call, stage_of_event, what_of_call, what_of_event};
 pub use watch::{
     async_event, backlog_overflow, no_answer_yet, no_answer_yet_by, slow_connect, unacked, Blocked,
+    WARNINGS,
 };

@@ -18,6 +18,13 @@ pub struct Blocked<'a> {
     pub count: usize,
 }
 
+/// Codes of what is noticed while, or although, nothing has failed.
+pub const WARNINGS: [&str; 4] = [NO_ANSWER_YET, SLOW_CONNECT, BACKLOG_FULL, UNACKED_EVENTS];
+const NO_ANSWER_YET: &str = "NO_ANSWER_YET";
+const SLOW_CONNECT: &str = "SLOW_CONNECT";
+const BACKLOG_FULL: &str = "BACKLOG_FULL";
+const UNACKED_EVENTS: &str = "UNACKED_EVENTS";
+
 /// How long the IB CM repeats a connect request: measured, the same on RoCE.
 const REQUEST_LIFE: Duration = Duration::from_secs(102);
 
@@ -31,7 +38,7 @@ pub fn no_answer_yet(waited: Duration, transport: Transport) -> Explanation {
         Who::Network,
         Severity::Warn,
         "still waiting",
-        "NO_ANSWER_YET",
+        NO_ANSWER_YET,
         match REQUEST_LIFE.checked_sub(waited) {
             Some(left) if transport != Transport::Iwarp && left.as_secs() > 0 => format!(
                 "no answer yet; the kernel goes on trying for about {} more",
@@ -78,7 +85,7 @@ pub fn slow_connect(took: Duration) -> Explanation {
         Who::Network,
         Severity::Warn,
         "delayed",
-        "SLOW_CONNECT",
+        SLOW_CONNECT,
         match took.as_micros() / REPEAT_AFTER.as_micros() {
             0 => "connected, but slowly".to_string(),
             1 => "connected, but slowly: long enough for 1 repeated connect request".to_string(),
@@ -95,7 +102,7 @@ pub fn backlog_overflow(backlog: u32) -> Explanation {
         Who::ThisKernel,
         Severity::Warn,
         "delayed",
-        "BACKLOG_FULL",
+        BACKLOG_FULL,
         format!("the listen backlog of {backlog} was probably full: connect requests were dropped in silence, and their clients repeat them seconds later"),
     )
     .with_cause("More clients came at once than the program took in.")
@@ -123,7 +130,7 @@ pub fn unacked(b: &Blocked, waited: Duration) -> Explanation {
         Who::ThisProcess,
         Severity::Warn,
         "blocked",
-        "UNACKED_EVENTS",
+        UNACKED_EVENTS,
         format!(
             "{} has waited {} for the program to ack {} {plural}{which}",
             b.call,

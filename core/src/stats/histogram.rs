@@ -14,6 +14,7 @@ const LAST: u32 = 38;
 pub const BUCKETS: usize = 1 + (((LAST - FIRST) as usize) << STEP_BITS) + 1;
 
 /// The bucket of a time in ns.
+#[inline]
 pub const fn bucket_of(ns: u64) -> usize {
     if ns < MIN_NS {
         return 0;

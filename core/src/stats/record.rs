@@ -54,45 +54,33 @@ const EVENT: u8 = 2;
 
 impl Record {
     /// The words, sealed.
-    #[inline]
+    #[inline(always)]
     pub fn encode(&self) -> [u64; WORDS] {
-        let mut words = self.bare();
-        words[0] = check::sealed(self.number, &words[1..]);
-        words
-    }
-
-    /// Puts the end of a call into the words of its record: how it ended, and how long it took. False if the words
-    /// are another record's by now.
-    #[inline]
-    pub fn end(words: &mut [u64; WORDS], number: u64, status: i32, took_ns: u64) -> bool {
-        if check::number(words[0]) != number {
-            return false;
-        }
-        words[3] = words[3] & 0xffff_ffff | u64::from(status as u32) << 32;
-        words[7] = took_ns;
-        words[0] = check::sealed(number, &words[1..]);
-        true
-    }
-
-    #[inline]
-    fn bare(&self) -> [u64; WORDS] {
         let (kind, code) = match self.what {
             What::Call(entry) => (CALL, entry as u16),
             What::Event(number) => (EVENT, number),
             What::Unknown(kind, code) => (kind, code),
         };
-        let status = u64::from(self.status as u32) << 32;
         let place = u64::from(self.peer.port) << 16 | u64::from(self.peer.family);
-        [
-            0,
-            self.at_ns,
-            self.id,
-            status | u64::from(code) << 16 | u64::from(kind),
-            self.peer.address[0],
-            self.peer.address[1],
-            u64::from(self.qp_num) << 32 | place,
-            self.extra,
-        ]
+        let [high, low] = self.peer.address;
+        let what = ended(u64::from(code) << 16 | u64::from(kind), self.status);
+        let place = u64::from(self.qp_num) << 32 | place;
+        let rest = [self.at_ns, self.id, what, high, low, place, self.extra];
+        sealed(self.number, rest)
+    }
+
+    /// The words of a call's record with its end: how it ended, and how long it took. `None` if the words are another
+    /// record's by now.
+    #[inline(always)]
+    pub fn end(
+        words: [u64; WORDS],
+        number: u64,
+        status: i32,
+        took_ns: u64,
+    ) -> Option<[u64; WORDS]> {
+        let [seal, at_ns, id, what, high, low, place, _] = words;
+        let rest = [at_ns, id, ended(what, status), high, low, place, took_ns];
+        (check::number(seal) == number).then(|| sealed(number, rest))
     }
 
     /// The record in these words; `None` if the slot is empty or half written.
@@ -125,8 +113,20 @@ impl Record {
     }
 }
 
+#[inline(always)]
+fn ended(what: u64, status: i32) -> u64 {
+    what & 0xffff_ffff | u64::from(status as u32) << 32
+}
+
+#[inline(always)]
+fn sealed(number: u64, rest: [u64; WORDS - 1]) -> [u64; WORDS] {
+    let [a, b, c, d, e, f, g] = rest;
+    [check::sealed_7(number, rest), a, b, c, d, e, f, g]
+}
+
 impl Peer {
     /// From the bytes of an address.
+    #[inline(always)]
     pub const fn new(bytes: [u8; 16], port: u16, family: u8) -> Peer {
         let [a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p] = bytes;
         Peer {
@@ -199,15 +199,14 @@ mod tests {
 
     #[test]
     fn a_call_ends_in_its_own_record_only() {
-        let mut words = example().encode();
-        assert!(!Record::end(&mut words, 8, 111, 1));
-        assert_eq!(Record::decode(&words), Some(example()));
-        assert!(Record::end(&mut words, 7, -5, 99));
+        let words = example().encode();
+        assert_eq!(Record::end(words, 8, 111, 1), None);
         let ended = Record {
             status: -5,
             extra: 99,
             ..example()
         };
+        let words = Record::end(words, 7, -5, 99).unwrap();
         assert_eq!(Record::decode(&words), Some(ended));
     }
 
