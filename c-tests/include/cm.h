@@ -171,7 +171,7 @@ HELPER void cm_drop_id(struct rdma_cm_id *id)
 {
     if (!id) return;
     if (id->qp) rdma_destroy_qp(id);
-    rdma_destroy_id(id);
+    MUST(!rdma_destroy_id(id));
 }
 
 HELPER void cm_close(struct cm_pair *p)

@@ -20,6 +20,8 @@ static char **options;
 static int quiet, own, classes, migrates, listening, backlog, seen[16], woken, empty;
 static volatile sig_atomic_t over;
 static pthread_t reader;
+/* Held while an id moves. An event of it may be read meanwhile, but whoever destroys it then does so on the old channel, and in vain. */
+static pthread_mutex_t moving = PTHREAD_MUTEX_INITIALIZER;
 static pid_t child;
 
 /* Comes again, in case that it came just before a call that waits. */
@@ -68,7 +70,10 @@ static void answer(struct rdma_cm_id *id)
             cm_drop_id(id);
             return;
         }
-        if (migrates) MUST(!rdma_migrate_id(id, worker));
+        if (!migrates) return;
+        pthread_mutex_lock(&moving);
+        MUST(!rdma_migrate_id(id, worker));
+        pthread_mutex_unlock(&moving);
     }
 }
 
@@ -85,6 +90,8 @@ static int take_one(struct rdma_event_channel *from)
     struct rdma_cm_id *id = ev->id;
     int type = ev->event;
     rdma_ack_cm_event(ev);
+    pthread_mutex_lock(&moving);
+    pthread_mutex_unlock(&moving);
     __atomic_add_fetch(&seen[type & 15], 1, __ATOMIC_RELAXED);
     if (!quiet) say("server: %s", short_name(type));
     if (type == RDMA_CM_EVENT_CONNECT_REQUEST) {
