@@ -1,44 +1,10 @@
 //! The pool's book, step by step: when there is one ready, how many, and when they go.
 
-use cmshim_core::pool::{Book, Caps, Job, Key, Miss, Scope, Settings, Taken, QPT_RC};
+mod common;
+
+use cmshim_core::pool::{Book, Job, Key, Miss, Scope, Settings, Taken};
+use common::{book, key, settings, CONTEXT, CQ, PD};
 use std::time::{Duration, Instant};
-
-const CONTEXT: usize = 0x100;
-const PD: usize = 0x200;
-const CQ: usize = 0x300;
-
-fn settings() -> Settings {
-    Settings {
-        min: 2,
-        max: 8,
-        warm: 0,
-        idle: Duration::from_secs(10),
-        share: 50,
-        recycle: false,
-        quarantine: Duration::from_secs(2),
-    }
-}
-
-fn key() -> Key {
-    Key {
-        context: CONTEXT,
-        pd: PD,
-        send_cq: CQ,
-        recv_cq: CQ,
-        srq: 0,
-        qp_type: QPT_RC,
-        caps: Caps::default(),
-        sq_sig_all: 0,
-    }
-}
-
-fn book(settings: Settings) -> Book<u32> {
-    let mut book = Book::new(settings, Default::default());
-    book.opened(CONTEXT);
-    book.pd(PD, CONTEXT);
-    book.cq(CQ);
-    book
-}
 
 /// Does all that the keeper has to do; gives how many it made and what it destroyed.
 fn keep(book: &mut Book<u32>, now: Instant, next: &mut u32) -> (u32, Vec<u32>) {

@@ -1,41 +1,16 @@
 //! Bundles in the pool's book: nothing is made without a pair of channels, and none is left behind.
 
-use cmshim_core::pool::{Book, Caps, Job, Key, Scope, Settings, Taken, QPT_RC};
-use std::time::{Duration, Instant};
+mod common;
 
-const CONTEXT: usize = 0x100;
-const PD: usize = 0x200;
+use cmshim_core::pool::{Book, Job, Scope, Settings, Taken};
+use common::{book, bundle, CONTEXT};
+use std::time::{Duration, Instant};
 
 fn settings() -> Settings {
     Settings {
-        min: 2,
         max: 4,
-        warm: 0,
-        idle: Duration::from_secs(10),
-        share: 50,
-        recycle: false,
-        quarantine: Duration::from_secs(2),
+        ..common::settings()
     }
-}
-
-fn bundle() -> Key {
-    Key {
-        context: CONTEXT,
-        pd: PD,
-        send_cq: 0,
-        recv_cq: 0,
-        srq: 0,
-        qp_type: QPT_RC,
-        caps: Caps::default(),
-        sq_sig_all: 0,
-    }
-}
-
-fn book(settings: Settings) -> Book<u32> {
-    let mut book = Book::new(settings, Default::default());
-    book.opened(CONTEXT);
-    book.pd(PD, CONTEXT);
-    book
 }
 
 /// The pairs that bundles were made on, and those that were closed.

@@ -1,26 +1,13 @@
 //! Used queue pairs that come back: which ones, when, and where they go.
 
-use cmshim_core::pool::{Book, Caps, Job, Key, Scope, Settings, Taken, Verdict, QPT_RC};
+mod common;
+
+use cmshim_core::pool::{Book, Caps, Job, Scope, Settings, Taken, Verdict};
+use common::{key, CONTEXT, CQ, PD};
 use std::time::{Duration, Instant};
 
-const CONTEXT: usize = 0x100;
-const PD: usize = 0x200;
-const CQ: usize = 0x300;
 const PEER: u128 = 77;
 const REST: Duration = Duration::from_secs(3);
-
-fn key() -> Key {
-    Key {
-        context: CONTEXT,
-        pd: PD,
-        send_cq: CQ,
-        recv_cq: CQ,
-        srq: 0,
-        qp_type: QPT_RC,
-        caps: Caps::default(),
-        sq_sig_all: 0,
-    }
-}
 
 fn settings(recycle: bool) -> Settings {
     Settings {
@@ -36,10 +23,7 @@ fn settings(recycle: bool) -> Settings {
 
 /// A book in which the program has the queue pairs 1 and 2, and one of the keeper's lies ready.
 fn book(recycle: bool, verdict: Verdict, now: Instant) -> Book<u32> {
-    let mut book = Book::new(settings(recycle), Default::default());
-    book.opened(CONTEXT);
-    book.pd(PD, CONTEXT);
-    book.cq(CQ);
+    let mut book = common::book(settings(recycle));
     for number in 1..=2 {
         // Far apart, so that one ready is enough.
         book.created(&key(), now - Duration::from_secs(2 - number as u64));
