@@ -69,7 +69,7 @@ static void send_one(struct ibv_qp *from, struct ibv_qp *to, int flags)
 }
 
 /* Data goes over each, and no completion comes from elsewhere. */
-static void data(struct ibv_qp_init_attr attr, int flags)
+static void data(struct ibv_qp_init_attr attr, int flags, int back)
 {
     struct ibv_wc wc;
     for (int i = 0; i < 4; i++) {
@@ -79,6 +79,8 @@ static void data(struct ibv_qp_init_attr attr, int flags)
         join_qps(a, b);
         send_one(a, b, flags);
         say("left over: %d %d", ibv_poll_cq(cq, 1, &wc), ibv_poll_cq(cq2, 1, &wc));
+        struct ibv_qp_attr reset = {.qp_state = IBV_QPS_RESET};
+        if (back) MUST(!ibv_modify_qp(a, &reset, IBV_QP_STATE) && !ibv_modify_qp(b, &reset, IBV_QP_STATE));
         MUST(!ibv_destroy_qp(a));
         MUST(!ibv_destroy_qp(b));
         let_fill();
@@ -116,12 +118,14 @@ int main(int argc, char **argv)
     } else if (!strcmp(kind, "sig-all")) {
         for (attr.sq_sig_all = 0; attr.sq_sig_all < 2; attr.sq_sig_all++) {
             rounds(attr);
-            data(attr, 0);
+            data(attr, 0, 0);
         }
+    } else if (!strcmp(kind, "back")) { /* to RESET, as if nothing had been */
+        data(attr, IBV_SEND_SIGNALED, 1);
     } else if (!strcmp(kind, "data")) {
-        data(attr, IBV_SEND_SIGNALED);
+        data(attr, IBV_SEND_SIGNALED, 0);
         attr.qp_type = IBV_QPT_UC;
-        data(attr, IBV_SEND_SIGNALED);
+        data(attr, IBV_SEND_SIGNALED, 0);
     } else if (!strcmp(kind, "types")) {
         attr.qp_type = IBV_QPT_UC;
         rounds(attr);
@@ -135,12 +139,12 @@ int main(int argc, char **argv)
         MUST(srq);
         attr.srq = srq;
         rounds(attr);
-        data(attr, IBV_SEND_SIGNALED);
+        data(attr, IBV_SEND_SIGNALED, 0);
         TRY(ibv_destroy_srq(srq));
     } else if (!strcmp(kind, "refused")) {
         refused(attr);
     } else {
-        fprintf(stderr, "usage: shapes shared|two-cqs|caps|sig-all|data|types|srq|refused\n");
+        fprintf(stderr, "usage: shapes shared|two-cqs|caps|sig-all|data|back|types|srq|refused\n");
         return 2;
     }
     tear_down();

@@ -175,6 +175,37 @@ fn a_stale_one_is_taken_out_with_all_of_that_peer() {
 }
 
 #[test]
+fn a_stale_one_takes_those_along_that_lie_ready() {
+    let now = Instant::now();
+    let mut book = sound(now);
+    for number in [1, 2] {
+        book.over(number, PEER);
+        assert!(park(&mut book, number, 0, now));
+    }
+    let later = now + REST;
+    let Some(refused @ (1 | 2)) = take(&mut book, later) else {
+        panic!("one of the two that have rested");
+    };
+    assert!(book.stale(refused as usize, PEER));
+    let other = 3 - refused;
+    let Job::Drop { flight, item } = book.next(later) else {
+        panic!("the other one is to go, although it lay ready");
+    };
+    assert_eq!(item, other);
+    book.end(flight);
+    assert_eq!(take(&mut book, later), Some(100), "never connected");
+}
+
+#[test]
+fn one_that_knew_a_peer_is_not_fresh_again_in_reset() {
+    let now = Instant::now();
+    let mut book = sound(now);
+    book.used(1);
+    assert_eq!(book.leaves(1, false), None);
+    assert!(book.leaves(2, false).is_some());
+}
+
+#[test]
 fn parked_ones_go_before_what_they_stand_on() {
     let now = Instant::now();
     for scope in [

@@ -1,11 +1,12 @@
 //! The verbs side of set-up.
 
 use super::entry;
+use crate::abi::data::RTR;
 use crate::abi::verbs::*;
 use crate::boundary::thread::{note_inner, Inner};
 use crate::boundary::{self, shim::Shim, Ended};
 use crate::pool::create::{self, Asked};
-use crate::pool::{self, bundle, objects};
+use crate::pool::{self, bundle, objects, recycle};
 use crate::real;
 use crate::reasons::subject::Subject;
 use crate::reasons::{asynchronous, calls, facts, traffic};
@@ -125,6 +126,10 @@ pub unsafe extern "C-unwind" fn ibv_modify_qp(
     let call = boundary::enter(Entry::ibv_modify_qp);
     // SAFETY: the program's queue pair and attributes.
     let states = unsafe { states(qp, attr, mask) };
+    let knows_a_peer = states.is_some_and(|(_, to)| to >= RTR);
+    if knows_a_peer && call.shim().is_some_and(recycle::on) {
+        call.before(|shim| recycle::used(shim, qp));
+    }
     // SAFETY: the program's own arguments.
     let rc = unsafe { real(qp, attr, mask) };
     if rc == 0 && mask & (QP_RQ_PSN | QP_SQ_PSN) != 0 {

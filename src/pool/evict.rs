@@ -27,10 +27,14 @@ pub fn evict(shim: &Shim, scope: Scope) {
     evicted.pairs.into_iter().flatten().for_each(channel::close);
     pool.with(shim, |book| book.end(evicted.flight));
     pool.tell_landed();
+    let of_device = u32::from(matches!(scope, Scope::All | Scope::Context(_)));
+    pool.hurry.fetch_add(of_device, Ordering::Relaxed);
     let mut book = lock(&pool.book);
     while book.as_ref().is_some_and(|b| b.busy(scope)) {
         book = wait(pool, book, Duration::from_secs(3600));
     }
+    drop(book);
+    pool.hurry.fetch_sub(of_device, Ordering::Relaxed);
 }
 
 /// The shim goes off: nothing of the pool may stay, as no destruction comes by any more. What is just being

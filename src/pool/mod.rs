@@ -21,7 +21,7 @@ use crate::lock::lock;
 use crate::stats::{self, Counter};
 use cmshim_core::pool::{Book, Caps, Front, Pair, Small, Verdict};
 use counts::Counts;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::sync::{Arc, Condvar, Mutex};
 use std::time::Instant;
 
@@ -34,6 +34,8 @@ pub struct Pool {
     front: Arc<Front>,
     /// Rung when something that was being made or destroyed is done.
     landed: Condvar,
+    /// So many threads wait for all that is done with a device: a probe of it gives up.
+    hurry: AtomicU32,
     /// The process is exiting: nothing is made any more.
     closed: AtomicBool,
     /// What the reuse probe said, by the device's name.

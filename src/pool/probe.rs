@@ -9,12 +9,15 @@ use crate::abi::verbs::*;
 use crate::real;
 use libc::{c_int, c_void};
 use std::ptr::null_mut;
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{Duration, Instant};
 
 /// Longest wait for a completion.
 const PATIENCE: Duration = Duration::from_millis(500);
 /// A completion that is late by so much was not to come.
 const QUIET: Duration = Duration::from_millis(20);
+/// Between two looks.
+const STEP: Duration = Duration::from_micros(200);
 
 type Answer<T> = Result<T, String>;
 
@@ -29,6 +32,8 @@ pub struct Probe {
     port: u8,
     path: AhAttr,
     buffer: Box<[u64; 8]>,
+    /// Somebody waits for the end of the probe.
+    hurry: &'static AtomicU32,
 }
 
 impl Drop for Probe {
@@ -53,8 +58,8 @@ impl Drop for Probe {
 
 impl Probe {
     /// # Safety
-    /// The context stays open while the probe lives.
-    pub unsafe fn new(context: *mut IbvContext) -> Answer<Probe> {
+    /// The context stays open while the probe lives. While `hurry` is not 0, it gives up.
+    pub unsafe fn new(context: *mut IbvContext, hurry: &'static AtomicU32) -> Answer<Probe> {
         let mut probe = Probe {
             context,
             pd: null_mut(),
@@ -64,6 +69,7 @@ impl Probe {
             port: 1,
             path: AhAttr::default(),
             buffer: Box::default(),
+            hurry,
         };
         // SAFETY: as promised by the caller; each object is used after it was made.
         let made = unsafe { probe.make() };
@@ -71,6 +77,11 @@ impl Probe {
         // SAFETY: as promised by the caller.
         unsafe { probe.find_path() }.ok_or_else(|| "no active port with an address".to_owned())?;
         Ok(probe)
+    }
+
+    /// Is its answer void?
+    pub fn given_up(&self) -> bool {
+        self.hurry.load(Ordering::Relaxed) != 0
     }
 
     /// Addresses of the queue pairs.
@@ -178,9 +189,9 @@ impl Probe {
         self.connect()?;
         self.message(2)?;
         self.post_recv(0, 21)?;
-        std::thread::sleep(wait);
+        self.nap(wait);
         self.all_to(ERR)?;
-        std::thread::sleep(wait);
+        self.nap(wait);
         self.reset()?;
         if (0..2).any(|end| self.poll(end, wait).is_some()) {
             return Err(
@@ -334,10 +345,17 @@ impl Probe {
             if found > 0 {
                 return Some(wc);
             }
-            if begin.elapsed() > limit {
+            if begin.elapsed() > limit || self.given_up() {
                 return None;
             }
-            std::thread::sleep(Duration::from_micros(200));
+            std::thread::sleep(STEP);
+        }
+    }
+
+    fn nap(&self, long: Duration) {
+        let begin = Instant::now();
+        while begin.elapsed() < long && !self.given_up() {
+            std::thread::sleep(STEP);
         }
     }
 }

@@ -21,7 +21,7 @@ use std::time::Instant;
 /// REJECTED with this status: the peer's kernel believes the queue pair connected (IB_CM_REJ_STALE_CONN).
 pub const STALE: i32 = 10;
 
-fn on(shim: &Shim) -> bool {
+pub fn on(shim: &Shim) -> bool {
     shim.config.pool.recycle && enabled(shim)
 }
 
@@ -62,7 +62,7 @@ pub unsafe fn parks(shim: &'static Shim, qp: *mut IbvQp, record: Option<&QpRecor
 }
 
 /// May a peer know of this queue pair? Only an id that has not come to its connect yet is known not to have asked;
-/// a queue pair without an id counts as fresh while it is in RESET.
+/// a queue pair without an id counts as fresh while it is in RESET, unless it came back there (`used`).
 fn asked(state: &State, record: Option<&QpRecord>, fresh: bool) -> bool {
     match record.and_then(|r| r.id) {
         None => !fresh,
@@ -73,6 +73,12 @@ fn asked(state: &State, record: Option<&QpRecord>, fresh: bool) -> bool {
             )
         }),
     }
+}
+
+/// `ibv_modify_qp` begins, for a state in which the queue pair knows a peer.
+pub fn used(shim: &Shim, qp: *const IbvQp) {
+    let pool = &shim.state().pool;
+    pool.with(shim, |book| book.used(qp as usize));
 }
 
 /// Moves it to RESET. False if it is not fit for another life.
@@ -175,26 +181,36 @@ pub unsafe fn probe(shim: &Shim, context: usize) {
         .iter()
         .find(|(of, _)| *of == name)
         .map(|(_, v)| *v);
-    let verdict = known.unwrap_or_else(|| {
-        // SAFETY: as promised by the caller.
-        let tried = unsafe { Probe::new(at) }.and_then(|mut probe| {
-            pool.with(shim, |book| book.scratch(&probe.qps()));
-            probe.run()
-        });
-        pool.with(shim, |book| book.scratch(&[]));
-        match &tried {
-            Ok(()) => {
-                log::info!("pool: queue pairs of {name} are used again: it passed the reuse probe")
-            }
-            Err(why) => log::info!("pool: queue pairs of {name} are not used again: {why}"),
-        }
-        let verdict = if tried.is_ok() {
-            Verdict::Sound
-        } else {
-            Verdict::Unsound
-        };
-        lock(&pool.verdicts).push((name, verdict));
-        verdict
-    });
+    // SAFETY: as promised by the caller.
+    let verdict = known.unwrap_or_else(|| unsafe { tried(shim, at, name) });
     pool.with(shim, |book| book.probed(context, verdict));
+}
+
+/// # Safety
+/// As `probe`.
+unsafe fn tried(shim: &Shim, context: *mut IbvContext, name: String) -> Verdict {
+    let pool = &shim.state().pool;
+    let mut given_up = false;
+    // SAFETY: as promised by the caller.
+    let tried = unsafe { Probe::new(context, &pool.hurry) }.and_then(|mut probe| {
+        pool.with(shim, |book| book.scratch(&probe.qps()));
+        let tried = probe.run();
+        given_up = probe.given_up();
+        tried
+    });
+    pool.with(shim, |book| book.scratch(&[]));
+    let verdict = match tried {
+        // The device goes away, or memory is short: another time.
+        _ if given_up => return Verdict::NotAsked,
+        Ok(()) => {
+            log::info!("pool: queue pairs of {name} are used again: it passed the reuse probe");
+            Verdict::Sound
+        }
+        Err(why) => {
+            log::info!("pool: queue pairs of {name} are not used again: {why}");
+            Verdict::Unsound
+        }
+    };
+    lock(&pool.verdicts).push((name, verdict));
+    verdict
 }

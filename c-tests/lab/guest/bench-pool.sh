@@ -42,7 +42,7 @@ pool_rounds() { # TITLE KIND SETTING_BEFORE LIBRARIES_BEFORE SETTING LIBRARIES
 # Over all rounds: hits, and misses where one could have been ready.
 hit_rate() { # LOG
     awk '/pool: hits/ { for (i = 1; i < NF; i++) if ($i == "hits") hits += $(i+1); else if ($i ~ /^(first|empty)$/) misses += $(i+1) }
-        END { if (hits) printf "    from the pool: %.1f %%\n", 100 * hits / (hits + misses) }' "$1"
+        END { if (hits) { rate = 100 * hits / (hits + misses); printf "    from the pool: %.1f %%%s\n", rate, rate < 95 ? " (95 are promised)" : "" } }' "$1"
 }
 
 printf '%-46s %11s %11s\n' 'pool' bare preloaded

@@ -26,6 +26,8 @@ struct Live {
     caps: Caps,
     /// It had an earlier life.
     recycled: bool,
+    /// It was moved to a state in which it knows a peer.
+    used: bool,
     /// No connection of it is left at the peer: DISCONNECTED, or REJECTED.
     over: bool,
     /// The peer's kernel called it stale.
@@ -62,8 +64,8 @@ pub struct Leaving {
 pub(super) struct Recycling {
     live: Map<usize, Live>,
     parked: Vec<Parked>,
-    /// Numbers of those on the shelves that had an earlier life.
-    came_back: Vec<usize>,
+    /// Numbers of those on the shelves that had an earlier life, and the peer of that.
+    came_back: Vec<(usize, u128)>,
     stale_peers: Vec<u128>,
     /// To be destroyed.
     doomed: Vec<(Key, usize, Caps)>,
@@ -88,11 +90,12 @@ impl<T: Small> Book<T> {
             self.recycling.to_probe.push(key.context);
         }
         let back = &mut self.recycling.came_back;
-        let recycled = back.iter().position(|n| *n == number);
+        let recycled = back.iter().position(|(n, _)| *n == number);
         let live = Live {
             key: *key,
             caps,
             recycled: recycled.map(|at| back.swap_remove(at)).is_some(),
+            used: false,
             over: false,
             stale: false,
             rested: false,
@@ -114,6 +117,13 @@ impl<T: Small> Book<T> {
         }
         if verdict == Verdict::Unsound {
             self.recycling.live.retain(|_, l| l.key.context != context);
+        }
+    }
+
+    /// This one is moved to a state in which it knows a peer, by whomever.
+    pub fn used(&mut self, number: usize) {
+        if let Some(live) = self.recycling.live.get_mut(&number) {
+            live.used = true;
         }
     }
 
@@ -141,6 +151,16 @@ impl<T: Small> Book<T> {
         }
         let doomed = of.parked.extract_if(.., |p| p.peer == peer);
         of.doomed.extend(doomed.map(|p| (p.key, p.number, p.caps)));
+        let back: Vec<_> = of.came_back.extract_if(.., |(_, p)| *p == peer).collect();
+        for (key, shelf) in &mut self.shelves {
+            let is_back = |item: &mut T| {
+                let number = item.small().map(|(number, _)| number);
+                back.iter().any(|(n, _)| Some(*n) == number)
+            };
+            let items = shelf.ready.extract_if(.., is_back);
+            let small = items.filter_map(|item| item.small());
+            of.doomed.extend(small.map(|(n, caps)| (*key, n, caps)));
+        }
         !of.doomed.is_empty()
     }
 
@@ -173,6 +193,7 @@ impl<T: Small> Book<T> {
     /// The program destroys this one; `asked`: it may have asked a peer for a connection. `None`: let it.
     pub fn leaves(&mut self, number: usize, asked: bool) -> Option<Leaving> {
         let live = self.recycling.live.remove(&number)?;
+        let asked = asked || live.used;
         let key = live.key;
         let sound = self.contexts.get(&key.context).map(|c| c.verdict) == Some(Verdict::Sound);
         let over = live.over || !asked;
@@ -240,7 +261,7 @@ impl<T: Small> Book<T> {
             match self.shelves.get_mut(&parked.key) {
                 Some(shelf) if shelf.have() < self.settings.max => {
                     shelf.ready.push(T::large(parked.number, parked.caps));
-                    of.came_back.push(parked.number);
+                    of.came_back.push((parked.number, parked.peer));
                 }
                 _ => of.doomed.push((parked.key, parked.number, parked.caps)),
             }
@@ -273,7 +294,7 @@ impl<T: Small> Book<T> {
         }
         for item in items.iter() {
             let number = item.small().map(|(number, _)| number);
-            self.recycling.came_back.retain(|n| Some(*n) != number);
+            self.recycling.came_back.retain(|(n, _)| Some(*n) != number);
         }
     }
 

@@ -50,7 +50,8 @@ eval "scene_rest() { scene_data; }"
 pair rest "${recycle[@]}" CMSHIM_POOL_QUARANTINE_MS=600000
 says program 'parked [1-9][0-9]*, used again 0'
 
-# Queue pairs without an id: they come back while nothing was done to them; of others it is not known whom they talked to.
+# Queue pairs without an id: they come back while nothing was done to them; of others it is not known whom they talked to,
+# also when the program has moved them to RESET.
 again() { # PARKED PROGRAM ARGUMENTS
     local parked=$1 name=again_${2}_${3:-}
     eval "scene_$name() { run program $BIN/pool/${*:2}; }"
@@ -60,7 +61,7 @@ again() { # PARKED PROGRAM ARGUMENTS
 }
 again '[1-9][0-9]*' orders
 again '[1-9][0-9]*' shapes shared
-for what in threads events "shapes data"; do
+for what in threads events "shapes data" "shapes back"; do
     # shellcheck disable=SC2086 # two words
     again 0 $what
 done
