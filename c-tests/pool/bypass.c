@@ -42,6 +42,12 @@ int main(void)
     plain(pd, cq);
     extended(ctx, pd, ibv_cq_ex_to_cq(cq_ex));
     plain(pd, ibv_cq_ex_to_cq(cq_ex));
+    /* A destruction that fails does not make it one that is known. */
+    struct ibv_qp_init_attr attr = verbs_attr(ibv_cq_ex_to_cq(cq_ex));
+    struct ibv_qp *kept = ibv_create_qp(pd, &attr);
+    TRY(ibv_destroy_cq(ibv_cq_ex_to_cq(cq_ex)));
+    plain(pd, ibv_cq_ex_to_cq(cq_ex));
+    MUST(kept && !ibv_destroy_qp(kept));
     TRY(ibv_destroy_cq(ibv_cq_ex_to_cq(cq_ex)));
     TRY(ibv_destroy_cq(cq));
     TRY(ibv_dealloc_pd(pd));

@@ -213,6 +213,9 @@ fn each_object_takes_what_stands_on_it() {
         assert!(book.busy(scope), "until they are destroyed");
         book.end(evicted.flight);
         assert!(!book.busy(scope) && !book.holds_any());
+        let single = !matches!(scope, Scope::Context(_) | Scope::All);
+        assert_eq!(evicted.known, single, "{scope:?}");
+        assert!(!book.evict(scope).known, "gone, or never heard of");
     }
 }
 

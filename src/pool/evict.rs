@@ -15,9 +15,9 @@ use std::time::{Duration, Instant};
 const AT_EXIT: Duration = Duration::from_millis(500);
 
 /// Everything of this scope is gone when this returns. It waits for one that is just being made, or
-/// destroyed by another thread.
+/// destroyed by another thread. True if the object of the scope had been created through us.
 #[inline(never)]
-pub fn evict(shim: &Shim, scope: Scope) {
+pub fn evict(shim: &Shim, scope: Scope) -> bool {
     let pool = &shim.state().pool;
     let evicted = pool.with(shim, |book| book.evict(scope));
     for item in evicted.items {
@@ -35,6 +35,7 @@ pub fn evict(shim: &Shim, scope: Scope) {
     }
     drop(book);
     pool.hurry.fetch_sub(of_device, Ordering::Relaxed);
+    evicted.known
 }
 
 /// The shim goes off: nothing of the pool may stay, as no destruction comes by any more. What is just being

@@ -43,11 +43,10 @@ pub fn srq_made(shim: &Shim, srq: *const IbvSrq) {
     }
 }
 
-/// An object is about to be destroyed: no ready one stands on it when this returns.
-pub fn leaves(shim: &Shim, scope: Scope) {
-    if enabled(shim) {
-        evict::evict(shim, scope);
-    }
+/// An object is about to be destroyed: no ready one stands on it when this returns. True if it is to be known
+/// again should that fail: one that was created past us, or inherited from the parent of a fork, is not.
+pub fn leaves(shim: &Shim, scope: Scope) -> bool {
+    enabled(shim) && evict::evict(shim, scope)
 }
 
 /// A device is about to be closed.

@@ -124,6 +124,8 @@ pub struct Evicted<T> {
     pub items: Vec<T>,
     pub pairs: Vec<Pair>,
     pub flight: u64,
+    /// The object that goes had been created through us: where its destruction fails, it is known again.
+    pub known: bool,
 }
 
 pub struct Book<T> {
@@ -394,7 +396,7 @@ impl<T: Small> Book<T> {
     /// An object goes away, or all are to go. The object is unknown from now on.
     pub fn evict(&mut self, scope: Scope) -> Evicted<T> {
         let keys = self.keys_of(scope);
-        self.forget(scope);
+        let known = self.forget(scope);
         let mut items = Vec::new();
         let mut taken = Vec::new();
         for key in keys {
@@ -425,6 +427,7 @@ impl<T: Small> Book<T> {
             items,
             pairs,
             flight,
+            known,
         }
     }
 
@@ -460,12 +463,13 @@ impl<T: Small> Book<T> {
         }
     }
 
-    fn forget(&mut self, scope: Scope) {
+    /// Was the object known?
+    fn forget(&mut self, scope: Scope) -> bool {
         match scope {
-            Scope::Pd(pd) => drop(self.pds.remove(&pd)),
-            Scope::Cq(cq) => drop(self.cqs.remove(&cq)),
-            Scope::Srq(srq) => self.srqs.remove(&srq).unwrap_or_default(),
-            Scope::Context(_) | Scope::All => {}
+            Scope::Pd(pd) => self.pds.remove(&pd).is_some(),
+            Scope::Cq(cq) => self.cqs.remove(&cq).is_some(),
+            Scope::Srq(srq) => self.srqs.remove(&srq).is_some(),
+            Scope::Context(_) | Scope::All => false,
         }
     }
 

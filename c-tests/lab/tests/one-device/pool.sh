@@ -33,9 +33,15 @@ shown program 'event: CQ error'
 says program 'pool: hits [1-9]'
 alike bypass "$pool/bypass"
 shown program 'extended 1: made'
-says program 'pool: hits [1-9][^;]*; misses: .*unknown [1-9]'
+says program 'pool: hits [1-9][^;]*; misses: .*unknown 16;'
 alike threads "$pool/threads"
 says program 'pool: hits [1-9]'
+
+# A fork while some lie ready: parent and child have a pool of their own, and neither leaves anything on the other's objects.
+alike forked "$pool/forked" apart
+shown program 'child exit status 7'
+says program 'pool: hits [1-9][^;]*; misses: [^;]*unknown 6;'
+[ "$(grep -c 'pool: hits [1-9]' "$(log_of program)")" = 2 ] || fault "not both have a pool: $(<"$(log_of program)")"
 
 # The shim goes off while some lie ready.
 alike off "$pool/off"
@@ -66,7 +72,7 @@ says program 'events dropped 1'
 # Nothing of all this is left in the kernel.
 scene=all
 for kind in qp cq pd mr; do
-    left=$(rdma resource show $kind | grep -E 'comm (shapes|orders|orders_id|events|bypass|threads|off)( |$)')
+    left=$(rdma resource show $kind | grep -E 'comm (shapes|orders|orders_id|events|bypass|threads|forked|off)( |$)')
     [ -z "$left" ] || fault "left behind: $left"
 done
 finish
