@@ -64,6 +64,7 @@ static void *real(const char *name, const char *version)
 
 INJECTED(ibv_modify_qp, "IBVERBS_1.1", POSITIVE_ERRNO)
 INJECTED(ibv_create_qp, "IBVERBS_1.1", NULL_POINTER)
+INJECTED(ibv_destroy_qp, "IBVERBS_1.1", POSITIVE_ERRNO)
 INJECTED(ibv_create_cq, "IBVERBS_1.1", NULL_POINTER)
 INJECTED(ibv_alloc_pd, "IBVERBS_1.1", NULL_POINTER)
 INJECTED(ibv_reg_mr, "IBVERBS_1.1", NULL_POINTER)

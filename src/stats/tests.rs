@@ -105,11 +105,13 @@ fn a_file_is_whole_locked_and_the_user_s_only() {
     assert!(!open
         .filter_map(|fd| fs::read_link(fd.path()).ok())
         .any(|name| name.parent() == Some(&dir)));
-    let second = file::make(place(), &header(), Readers::All).expect("a second file");
-    assert!(dir
-        .join(format!("{}-1.cmstats", std::process::id()))
-        .exists());
-    second.discard();
+    let other = dir.join(format!("{}-1.cmstats", std::process::id()));
+    for (readers, mode) in [(Readers::All, 0o444), (Readers::Group, 0o440)] {
+        let second = file::make(place(), &header(), readers).expect("a second file");
+        let metadata = fs::metadata(&other).expect("the next name");
+        assert_eq!(metadata.mode() & 0o7777, mode);
+        second.discard();
+    }
     assert_eq!(fs::read_dir(&dir).expect("dir").count(), 1);
 
     // What a dead process left is replaced.

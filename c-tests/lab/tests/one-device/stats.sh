@@ -91,6 +91,26 @@ expect_no "$LAB_TMP/rest" '^(bypass|reason) '
 expect "$LAB_TMP/stats" "^record [0-9]+ [0-9]+ 0x[0-9a-f]+ call rdma_connect 0 $LAB_ADDR:$LAB_PORT 0\$"
 expect "$LAB_TMP/stats" "^record [0-9]+ [0-9]+ 0x[0-9a-f]+ event ESTABLISHED 0 $LAB_ADDR:"
 
+# Creations and destructions of queue pairs: the real calls are made to take 20 ms longer. Two for each connection.
+slow() { # FUNCTION PHASE SETTING…
+    rm -rf "$CMSHIM_STATS_DIR"
+    LAB_PORT=$((LAB_PORT + 1))
+    env INJECT="$1:0:sleep=20" "${@:3}" LD_PRELOAD="$CMSHIM_LIB $BIN/behaviour/inject.so" "$BIN/stats/timed" 6 >"$LAB_TMP/said.$2" ||
+        fail "timed with a slow $1: $(cat "$LAB_TMP/said.$2")"
+    show "$(only_file)" >"$LAB_TMP/stats.$2"
+    got=($(grep "^phase $2 " "$LAB_TMP/stats.$2"))
+    echo "$2: ${got[2]:-0} times, median ${got[5]:-0} ns, $1 takes 20 ms more"
+}
+for function in create destroy; do
+    slow ibv_${function}_qp ${function}_qp_miss CMSHIM_POOL_ENABLE=false
+    ((got[2] == 12 && got[5] >= 19400000 && got[5] < 40000000)) || fail "${got[*]}"
+done
+slow ibv_create_qp create_qp_hit
+((got[2] > 0 && got[5] < 19400000)) || fail "one from the pool took as long as a creation: ${got[*]}"
+misses=($(grep "^phase create_qp_miss " "$LAB_TMP/stats.create_qp_hit"))
+((got[2] + misses[2] == 12)) || fail "${got[*]} and ${misses[*]} are not 12"
+expect "$LAB_TMP/stats.create_qp_hit" "^counter pool_hits ${got[2]}\$"
+
 # A failed connection is counted by code and peer, also when nothing is written.
 rm -rf "$CMSHIM_STATS_DIR"
 CMSHIM_LOG_LEVEL=off preloaded "$BIN/behaviour/refused" >"$LAB_TMP/refused" 2>&1
