@@ -34,8 +34,10 @@ macro_rules! leaves {
     };
 }
 
-// SAFETY: a failed call leaves the protection domain alive.
-leaves!(ibv_dealloc_pd(pd: IbvPd), Pd, |shim| unsafe { objects::pd_made(shim, pd) });
+leaves!(ibv_dealloc_pd(pd: IbvPd), Pd, |shim| {
+    // SAFETY: a failed call leaves the protection domain alive.
+    unsafe { objects::pd_made(shim, pd) }
+});
 leaves!(ibv_destroy_cq(cq: IbvCq), Cq, |shim| objects::cq_made(shim, cq));
 leaves!(ibv_destroy_srq(srq: IbvSrq), Srq, |shim| objects::srq_made(shim, srq));
 
