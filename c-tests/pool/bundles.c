@@ -1,6 +1,6 @@
 /* Queue pairs whose completion queues and channels librdmacm makes: all that can be seen of a set is the same bare and
  * from the pool, descriptor numbers included.
- * usage: bundles ids|data|closed|few */
+ * usage: bundles ids|data|closed|few|room */
 #include "pool.h"
 #include <fcntl.h>
 #include <sys/resource.h>
@@ -163,6 +163,29 @@ static void few(void)
     for (int i = 0; i < ROUNDS; i++) rdma_destroy_id(id[i]);
 }
 
+/* Sets lie ready, each with two descriptors, and the program needs all that it may have. */
+static void room(void)
+{
+    struct rlimit limit = {96, 96};
+    MUST(!setrlimit(RLIMIT_NOFILE, &limit));
+    struct rdma_cm_id *kept = cm_routed(channel, RDMA_PS_TCP), *id[ROUNDS];
+    for (int round = 0; round < 3; round++) {
+        for (int i = 0; i < ROUNDS; i++) MUST(!cm_qp(id[i] = cm_routed(channel, RDMA_PS_TCP)));
+        for (int i = 0; i < ROUNDS; i++) cm_drop_id(id[i]);
+        let_fill();
+    }
+    int opened = 0;
+    struct rdma_event_channel *more, *latest = NULL;
+    while ((more = rdma_create_event_channel())) {
+        latest = more;
+        opened++;
+    }
+    say("channels opened: %d, then %s", opened, errno_name(errno));
+    MUST(latest);
+    rdma_destroy_event_channel(latest); /* for the log's last line */
+    cm_drop_id(kept);
+}
+
 int main(int argc, char **argv)
 {
     const char *what = argc > 1 ? argv[1] : "";
@@ -171,6 +194,7 @@ int main(int argc, char **argv)
     else if (!strcmp(what, "data")) data();
     else if (!strcmp(what, "closed")) closed();
     else if (!strcmp(what, "few")) few();
+    else if (!strcmp(what, "room")) room();
     else return 2;
     rdma_destroy_event_channel(channel);
     return 0;

@@ -188,6 +188,37 @@ fn the_device_s_share_is_kept() {
 }
 
 #[test]
+fn a_device_that_is_open_twice_has_one_share() {
+    let second = CONTEXT + 1;
+    let most = Settings {
+        share: 1,
+        max: 100,
+        warm: 7,
+        ..settings()
+    };
+    for (device, expected) in [(0x50, 10), (0, 14)] {
+        let (mut book, now, mut n) = (book(most), Instant::now(), 0);
+        book.belongs(CONTEXT, device);
+        book.belongs(second, device);
+        book.pd(PD + 1, second);
+        book.created(&key(), now);
+        book.created(
+            &Key {
+                context: second,
+                pd: PD + 1,
+                ..key()
+            },
+            now,
+        );
+        assert_eq!(
+            keep(&mut book, now, &mut n).0,
+            expected,
+            "1 % of 1000, seven of each wanted"
+        );
+    }
+}
+
+#[test]
 fn each_object_takes_what_stands_on_it() {
     let now = Instant::now();
     let srq = 0x400;

@@ -3,6 +3,7 @@
 use super::entry;
 use crate::abi::cm::{RdmaAddrInfo, RdmaCmId, RdmaEventChannel};
 use crate::boundary::Ended;
+use crate::pool::evict;
 use crate::reasons::calls;
 use crate::reasons::subject::Subject;
 use crate::tap;
@@ -13,6 +14,7 @@ use std::ptr::null_mut;
 
 entry! {
     fn rdma_create_event_channel() -> *mut RdmaEventChannel, missing null_mut();
+    @again evict::make_room;
     after |shim, ended, rc| {
         // SAFETY: success gave a channel.
         if let Some(channel) = unsafe { rc.as_ref() } {

@@ -27,7 +27,8 @@ entry! {
     fn ibv_open_device(device: *mut IbvDevice) -> *mut IbvContext, missing null_mut();
     @again pool::evict::make_room;
     after |shim, ended, rc| {
-        objects::opened(shim, rc);
+        // SAFETY: success gave a context.
+        unsafe { objects::opened(shim, rc) };
         calls::ended(shim, ended, Subject::default, |_| {});
     };
 }

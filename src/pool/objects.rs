@@ -7,10 +7,17 @@ use crate::boundary::shim::Shim;
 use cmshim_core::pool::Scope;
 
 /// A device was opened.
-pub fn opened(shim: &Shim, context: *const IbvContext) {
-    if enabled(shim) && !context.is_null() {
+///
+/// # Safety
+/// `context` is null or valid.
+pub unsafe fn opened(shim: &Shim, context: *const IbvContext) {
+    // SAFETY: as promised by the caller.
+    if let Some(open) = unsafe { context.as_ref() }.filter(|_| enabled(shim)) {
         let pool = &shim.state().pool;
-        pool.with(shim, |book| book.opened(context as usize));
+        pool.with(shim, |book| {
+            book.opened(context as usize);
+            book.belongs(context as usize, open.device as usize);
+        });
     }
 }
 
@@ -22,8 +29,13 @@ pub unsafe fn pd_made(shim: &Shim, pd: *const IbvPd) {
     // SAFETY: as promised by the caller.
     if let Some(domain) = unsafe { pd.as_ref() }.filter(|_| enabled(shim)) {
         let context = domain.context as usize;
+        // SAFETY: the context of a protection domain is open.
+        let device = unsafe { domain.context.as_ref() }.map_or(0, |open| open.device as usize);
         let pool = &shim.state().pool;
-        pool.with(shim, |book| book.pd(pd as usize, context));
+        pool.with(shim, |book| {
+            book.pd(pd as usize, context);
+            book.belongs(context, device);
+        });
     }
 }
 

@@ -251,7 +251,8 @@ pub const KEYS: &[Key] = &[
         default: Preset::Int(5),
         per_program: true,
         help: "Share of the queue pairs of a device that may lie ready in one process",
-        more: "Counted from the device's max_qp and max_cq. 0 keeps none.",
+        more: "Counted from the device's max_qp and max_cq, over all the times that the process has it open. Each process has a \
+               share of its own: with many of them on one device, make it smaller. 0 keeps none.",
     },
     Key {
         name: "pool.recycle",

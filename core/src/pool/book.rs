@@ -40,6 +40,8 @@ impl<T> Shelf<T> {
 #[derive(Default)]
 pub(super) struct Context {
     gone: bool,
+    /// The device's address: it may be open more than once. 0: not known.
+    pub(super) device: usize,
     /// Queue pairs and completion queues that may lie ready; `None`: not asked yet.
     pub(super) limit: Option<(u32, u32)>,
     pub(super) qps: u32,

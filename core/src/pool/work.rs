@@ -1,6 +1,6 @@
 //! The keeper's part of the book: what is to be made, and what is to be given back.
 
-use super::book::{Book, Job, Pair, Shelf};
+use super::book::{Book, Context, Job, Pair, Shelf};
 use super::{Key, Small};
 use std::time::Instant;
 
@@ -99,18 +99,32 @@ impl<T: Small> Book<T> {
         let Some(context) = self.contexts.get(&key.context) else {
             return false;
         };
-        context
-            .limit
-            .is_none_or(|(qps, cqs)| context.qps < qps && context.cqs + key.own_cqs() <= cqs)
+        let (qps, cqs) = self.on_device_of(key.context);
+        let fits = |limit: (u32, u32)| qps < limit.0 && cqs + key.own_cqs() <= limit.1;
+        context.limit.is_none_or(fits)
+    }
+
+    /// This context is one of this device.
+    pub fn belongs(&mut self, context: usize, device: usize) {
+        self.contexts.entry(context).or_default().device = device;
+    }
+
+    /// Queue pairs and completion queues that lie ready on the device, however often it is open.
+    fn on_device_of(&self, context: usize) -> (u32, u32) {
+        let device = self.contexts.get(&context).map_or(0, |c| c.device);
+        let same =
+            |(at, c): &(&usize, &Context)| **at == context || device != 0 && c.device == device;
+        let all = self.contexts.iter().filter(same);
+        all.fold((0, 0), |(qps, cqs), (_, c)| (qps + c.qps, cqs + c.cqs))
     }
 
     /// The device's own limits. False if there is no room for the one that is being made.
     pub fn measured(&mut self, key: &Key, max_qp: u32, max_cq: u32) -> bool {
         let share = |max: u32| (u64::from(max) * u64::from(self.settings.share) / 100) as u32;
         let limit = (share(max_qp), share(max_cq));
-        let context = self.contexts.entry(key.context).or_default();
-        context.limit = Some(limit);
-        context.qps <= limit.0 && context.cqs <= limit.1
+        self.contexts.entry(key.context).or_default().limit = Some(limit);
+        let (qps, cqs) = self.on_device_of(key.context);
+        qps <= limit.0 && cqs <= limit.1
     }
 
     /// One was made. Gives it back if it is to be destroyed, before `end(flight)`; else the flight
