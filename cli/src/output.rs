@@ -3,6 +3,7 @@
 use std::io::{stderr, stdout, ErrorKind, Write};
 
 use cmshim_core::config::reason;
+use cmshim_core::report::is_dangerous;
 
 use crate::failure::{Failure, FOUND};
 
@@ -45,9 +46,19 @@ pub fn one_line(message: &str) -> String {
     let mut out = String::with_capacity(message.len());
     for c in message.chars() {
         match c {
-            c if c.is_control() => out.extend(c.escape_default()),
+            c if is_dangerous(c) => out.extend(c.escape_default()),
             c => out.push(c),
         }
     }
     out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_turns_a_line_round_is_shown_as_an_escape() {
+        assert_eq!(one_line("a\nb\u{202e}ä"), "a\\nb\\u{202e}ä");
+    }
 }

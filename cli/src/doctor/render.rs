@@ -1,6 +1,7 @@
 //! The report as text, for 80 columns.
 
 use anstyle::{AnsiColor, Style};
+use cmshim_core::report::is_dangerous;
 
 use super::check::{Check, Verdict};
 
@@ -84,7 +85,7 @@ fn visible(text: &str) -> usize {
 
 /// Names of files and interfaces may hold what a terminal obeys.
 fn printable(text: &str) -> String {
-    let shown = |c: char| if c.is_control() { '?' } else { c };
+    let shown = |c: char| if is_dangerous(c) { '?' } else { c };
     text.chars().map(shown).collect()
 }
 
@@ -117,7 +118,7 @@ mod tests {
         let value =
             "a value with many words in it, so that it does not fit on one line of the screen";
         let mut check = check.is(verdict, value);
-        check.details.push("a detail\x1b[2J".to_owned());
+        check.details.push("a detail\x1b[2J\u{202e}".to_owned());
         if verdict >= Verdict::Warn {
             check.mend(format!("a command that is {}", "long ".repeat(20)));
         }

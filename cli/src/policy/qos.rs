@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use cmshim_core::report::is_dangerous;
 use cmshim_core::tenant::Policy;
 
 use super::args::QosArgs;
@@ -70,7 +71,7 @@ fn commands(policy: &Policy, file: &str, dev: &str) -> String {
 /// Names come from a file of somebody else's, and end up in a shell.
 fn one_line(text: &str) -> String {
     text.chars()
-        .map(|c| if c.is_control() { '?' } else { c })
+        .map(|c| if is_dangerous(c) { '?' } else { c })
         .collect()
 }
 

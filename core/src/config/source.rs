@@ -8,6 +8,7 @@ use std::path::Path;
 
 use super::resolve::Input;
 use crate::codes::errno;
+use crate::report::is_dangerous;
 
 /// Read when `CMSHIM_CONFIG` names no other file. It need not exist.
 pub const DEFAULT_PATH: &str = "/etc/cmshim.toml";
@@ -49,7 +50,7 @@ fn printable(path: &OsStr) -> String {
     let lossy = path.to_string_lossy();
     lossy
         .chars()
-        .map(|c| if c.is_control() { '?' } else { c })
+        .map(|c| if is_dangerous(c) { '?' } else { c })
         .collect()
 }
 

@@ -3,14 +3,16 @@
 use std::fmt::Write;
 
 /// Whether a character may change how a line is shown.
-pub(crate) fn dangerous(c: char) -> bool {
+pub fn dangerous(c: char) -> bool {
     c.is_control()
         || matches!(c,
             '\u{2028}' | '\u{2029}'            // line and paragraph separators
-            | '\u{200e}' | '\u{200f}'          // direction marks
+            | '\u{61c}'                        // direction marks
+            | '\u{200e}' | '\u{200f}'
             | '\u{202a}'..='\u{202e}'
             | '\u{2066}'..='\u{2069}'
-            | '\u{feff}')
+            | '\u{feff}'
+            | '\u{fffe}' | '\u{ffff}') // no characters: not allowed in XML
 }
 
 /// Writes `text` with every dangerous character escaped.

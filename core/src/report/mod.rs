@@ -10,7 +10,8 @@ mod private_data;
 mod text;
 mod time;
 
-pub(crate) use escape::{dangerous as is_dangerous, json as escape_json};
+pub use escape::dangerous as is_dangerous;
+pub(crate) use escape::json as escape_json;
 pub use json::json;
 pub use note::{note_json, note_text};
 pub use private_data::{private_data, Shown};

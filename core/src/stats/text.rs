@@ -1,5 +1,7 @@
 //! Short texts in words, padded with zero bytes.
 
+use crate::report::is_dangerous;
+
 /// Packs a text, cut at a character if it is too long.
 pub fn pack<const N: usize>(text: &str) -> [u64; N] {
     let mut length = text.len().min(N * 8);
@@ -25,7 +27,7 @@ pub fn unpack(words: &[u64]) -> String {
     String::from_utf8_lossy(&bytes)
         .chars()
         .map(|c| {
-            if c.is_control() || c == '\u{fffd}' {
+            if is_dangerous(c) || c == '\u{fffd}' {
                 '?'
             } else {
                 c
@@ -44,5 +46,6 @@ mod tests {
         assert_eq!(unpack(&pack::<1>("1234567ä")), "1234567");
         assert_eq!(unpack(&pack::<1>("")), "");
         assert_eq!(unpack(&pack::<1>("a\x1b[2J")), "a?[2J");
+        assert_eq!(unpack(&pack::<2>("a\u{202e}b\u{ffff}")), "a?b?");
     }
 }
