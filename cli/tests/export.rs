@@ -148,6 +148,23 @@ fn the_number_of_processes_is_limited() {
     std::thread::sleep(Duration::from_millis(1100));
     let (_, body) = server.ask("GET /metrics HTTP/1.1");
     assert!(body.contains("\ncmshim_export_files_refused 1\n"));
+    // Any user may make very many.
+    let memory = || {
+        let status = std::fs::read_to_string(format!("/proc/{}/status", server.child.id()));
+        let status = status.unwrap();
+        let most = status.lines().find(|line| line.starts_with("VmHWM:"));
+        let kib = most.unwrap().split_whitespace().nth(1).unwrap();
+        kib.parse::<u64>().unwrap() / 1024
+    };
+    let before = memory();
+    let bytes = full(9).bytes();
+    for pid in 1000..1600 {
+        std::fs::write(path(pid), &bytes).unwrap();
+    }
+    std::thread::sleep(Duration::from_millis(1100));
+    let (_, body) = server.ask("GET /metrics HTTP/1.1");
+    assert!(body.contains("\ncmshim_export_processes_left_out 602\n"));
+    assert!(memory() < before + 40, "{before} MiB, then {}", memory());
 }
 
 #[test]

@@ -149,6 +149,47 @@ fn keys_work_on_a_terminal() {
     );
 }
 
+/// SIGTERM puts the terminal back; a terminal that goes away ends it, also where nothing sends SIGHUP.
+#[test]
+fn it_ends_cleanly_by_signals_and_without_a_terminal() {
+    let dir = Scratch::new();
+    let script = dir.file("end.py", END);
+    let python: &mut Command = &mut clean("python3");
+    let output = python
+        .env("CMSHIM_STATS_DIR", dir.path(""))
+        .arg(script)
+        .arg(env!("CARGO_BIN_EXE_cmshim"))
+        .output();
+    let told = told(output.unwrap());
+    let expected =
+        "terminated -15, as before True\nhung up 1\ndumb: escapes False, as before True\n";
+    assert_eq!((told.0, told.1.as_str()), (0, expected), "{}", told.2);
+}
+
+const END: &str = r#"
+import fcntl, os, struct, subprocess, sys, termios
+def top(term="xterm"):
+    ours, its = os.openpty()
+    fcntl.ioctl(its, termios.TIOCSWINSZ, struct.pack("HHHH", 30, 100, 0, 0))
+    before = termios.tcgetattr(its)
+    top = subprocess.Popen([sys.argv[1], "top", "--interval", "60"], stdin=its, stdout=its, start_new_session=True,
+        env={**os.environ, "TERM": term})
+    seen = b""
+    while b"live" not in seen:
+        seen += os.read(ours, 4096)
+    return top, ours, its, before, seen
+top_, ours, its, before, seen = top()
+top_.terminate()
+print(f"terminated {top_.wait(30)}, as before {termios.tcgetattr(its) == before}")
+top_, ours, its, before, seen = top()
+os.close(its)
+os.close(ours)
+print(f"hung up {top_.wait(30)}")
+top_, ours, its, before, seen = top("dumb")
+top_.kill()
+print(f"dumb: escapes {27 in seen}, as before {termios.tcgetattr(its) == before}")
+"#;
+
 /// Types each key only when the text before it was drawn.
 const DRIVE: &str = r#"
 import os, pty, select, struct, fcntl, sys, termios, time

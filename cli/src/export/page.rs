@@ -8,7 +8,7 @@ use tokio::sync::Mutex;
 use tokio::task::{spawn_blocking, JoinError};
 
 use crate::stats::age::last_ns;
-use crate::stats::find::{scan, Scan};
+use crate::stats::find::scan_of;
 use crate::stats::metrics;
 use crate::stats::open::Found;
 use crate::stats::openmetrics::{Form, Text};
@@ -53,14 +53,22 @@ impl Pages {
             return Ok(page.clone());
         }
         let most = self.most;
-        let page = Bytes::from(spawn_blocking(move || render(scan(), most, form)).await?);
+        let page = Bytes::from(spawn_blocking(move || render(most, form)).await?);
         *place = Some((Instant::now(), page.clone()));
         Ok(page)
     }
 }
 
-fn render(mut scan: Scan, most: usize, form: Form) -> String {
-    let left_out = limit(&mut scan.found, most);
+fn render(most: usize, form: Form) -> String {
+    let mut left_out = 0;
+    let mut scan = scan_of(Vec::new(), |found| {
+        if found.len() >= 2 * most {
+            left_out += limit(found, most);
+        }
+    });
+    left_out += limit(&mut scan.found, most);
+    scan.found
+        .sort_by_key(|f| (f.stats.header.pid, f.stats.header.realtime_ns));
     let mut text = metrics::text(&scan.found, form);
     let version = [("version", env!("CARGO_PKG_VERSION").to_owned())];
     let name = "cmshim_export_build";
@@ -95,14 +103,13 @@ fn number_of(text: &mut Text, name: &str, help: &str, number: usize) {
     text.sample(&name, &[], number);
 }
 
-/// Keeps the live ones, and of the others those that recorded something last; in the order of process ids.
+/// Keeps the live ones, and of the others those that recorded something last.
 fn limit(found: &mut Vec<Found>, most: usize) -> usize {
     let left_out = found.len().saturating_sub(most);
     if left_out > 0 {
         let last = |f: &Found| f.stats.header.wall_ns(last_ns(&f.stats));
         found.sort_by_cached_key(|f| Reverse((f.alive, last(f), f.inode)));
         found.truncate(most);
-        found.sort_by_key(|f| (f.stats.header.pid, f.stats.header.realtime_ns));
     }
     left_out
 }

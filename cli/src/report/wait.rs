@@ -22,7 +22,7 @@ pub fn wait(subject: &Subject) -> Result<()> {
         return Ok(());
     };
     let took = Duration::from_nanos(ended.saturating_sub(began));
-    let scan = scan_of(vec![subject.program.clone()]);
+    let scan = scan_of(vec![subject.program.clone()], |_| {});
     let sum = Sum::of(&scan.found, subject);
     let report = text::report(subject, took, &sum, scan.not_ours);
     stderr().write_all(report.as_bytes())

@@ -6,7 +6,9 @@ use std::path::{Path, PathBuf};
 
 use cmshim_core::config::{gather, load};
 use cmshim_core::stats::places;
-use rustix::fs::{open, statat, unlinkat, AtFlags, Mode, OFlags};
+use rustix::fs::{
+    flock, fstat, open, openat, statat, unlinkat, AtFlags, FlockOperation, Mode, OFlags, Stat,
+};
 
 use super::age::{last_ns, Now};
 use super::open::{self, Found, Refused};
@@ -51,17 +53,21 @@ pub struct Scan {
 
 /// Looks at all files. Those of processes that died long ago go.
 pub fn scan() -> Scan {
-    scan_of(Vec::new())
+    scan_of(Vec::new(), |_| {})
 }
 
-/// The same, in the directories that the configuration has for a program with these names.
-pub fn scan_of(program: Vec<String>) -> Scan {
+/// The same, in the directories that the configuration has for a program with these names. `thin_out` may take
+/// away what is not needed, after each file: any user may have made very many.
+pub fn scan_of(program: Vec<String>, mut thin_out: impl FnMut(&mut Vec<Found>)) -> Scan {
     let directories = directories(program);
     let (now, mut found, mut refused, mut not_ours) = (Now::here(), Vec::new(), Vec::new(), 0);
     for candidate in candidates(&directories) {
         match candidate.open() {
             Ok(file) if is_stale(&file, &now) => candidate.remove(&file),
-            Ok(file) => found.push(file),
+            Ok(file) => {
+                found.push(file);
+                thin_out(&mut found);
+            }
             Err(Refused::NotOurs) => not_ours += 1,
             Err(Refused::Gone) => {}
             Err(why) => refused.push(told(&candidate.path, &why)),
@@ -172,11 +178,21 @@ impl Candidate {
         open::listed(&self.directory, &self.name, &self.path)
     }
 
-    /// Unless a new process has put its own file there meanwhile. If we may not, somebody else will.
+    /// Unless a new process has put its own file there meanwhile: as in the library, who removes a file holds its
+    /// lock. If we may not, somebody else will.
     fn remove(&self, file: &Found) {
-        let about = statat(&*self.directory, &self.name, AtFlags::SYMLINK_NOFOLLOW);
-        if about.is_ok_and(|a| (a.st_dev, a.st_ino) == file.inode) {
-            let _ = unlinkat(&*self.directory, &self.name, AtFlags::empty());
+        let inode = |a: Stat| (a.st_dev, a.st_ino);
+        let directory = &*self.directory;
+        let opened = openat(directory, &self.name, open::LISTED, Mode::empty());
+        let locked = opened.and_then(|opened| {
+            flock(&opened, FlockOperation::NonBlockingLockExclusive)?;
+            Ok(opened)
+        });
+        let Ok(locked) = locked else { return };
+        let ours = fstat(&locked).map(inode);
+        let named = statat(directory, &self.name, AtFlags::SYMLINK_NOFOLLOW).map(inode);
+        if ours == Ok(file.inode) && named == ours {
+            let _ = unlinkat(directory, &self.name, AtFlags::empty());
         }
     }
 }

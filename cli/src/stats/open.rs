@@ -57,6 +57,7 @@ impl Refused {
 const FLAGS: OFlags = OFlags::RDONLY
     .union(OFlags::NONBLOCK)
     .union(OFlags::CLOEXEC);
+pub const LISTED: OFlags = FLAGS.union(OFlags::NOFOLLOW);
 
 /// A file that the user named: it may be a copy, of another owner than the process.
 pub fn named(path: &Path) -> Result<Found, Refused> {
@@ -65,7 +66,7 @@ pub fn named(path: &Path) -> Result<Found, Refused> {
 
 /// A file in a directory that perhaps everybody can write: no links, and nobody speaks for another user.
 pub fn listed(directory: &OwnedFd, name: &OsStr, path: &Path) -> Result<Found, Refused> {
-    let opened = openat(directory, name, FLAGS | OFlags::NOFOLLOW, Mode::empty());
+    let opened = openat(directory, name, LISTED, Mode::empty());
     let found = read(opened, path)?;
     let (uid, owner) = (found.stats.header.uid, found.owner);
     if owner != uid {

@@ -16,9 +16,14 @@ use args::TopArgs;
 use crate::failure::Failure;
 
 pub fn top(args: &TopArgs) -> Result<u8, Failure> {
-    if args.once || !stdout().is_terminal() || !stdin().is_terminal() {
+    if args.once || !stdout().is_terminal() || !stdin().is_terminal() || dumb() {
         plain::run(args)
     } else {
         screen::run(args)
     }
+}
+
+/// A terminal without cursor, such as a shell within an editor has.
+fn dumb() -> bool {
+    std::env::var_os("TERM").is_none_or(|term| term.is_empty() || term == "dumb")
 }

@@ -6,7 +6,7 @@ use std::time::Duration;
 use cmshim_core::stats::{Counter, Phase};
 
 use crate::stats::age::Now;
-use crate::stats::find::{scan, Scan};
+use crate::stats::find::{scan_of, Scan};
 use crate::stats::open::Found;
 use crate::stats::overview::{text, value};
 
@@ -54,10 +54,11 @@ impl Watch {
             refused,
             not_ours,
             ..
-        } = scan();
+        } = scan_of(Vec::new(), |found| {
+            found.pop_if(|f| !f.alive);
+        });
         let now = Now::here();
-        let alive = found.iter().filter(|f| f.alive);
-        let lines: Vec<Line> = alive.map(|f| self.line(f, &now)).collect();
+        let lines: Vec<Line> = found.iter().map(|f| self.line(f, &now)).collect();
         let seen = lines.iter().map(|l| (l.inode, (l.made, now.monotonic_ns)));
         self.before = seen.collect();
         Look {

@@ -3,12 +3,15 @@
 use std::time::Instant;
 
 use cmshim_core::config::reason;
+use nix::sys::signal::{raise, SigSet, Signal};
 use ratatui::crossterm::event::{self, Event, KeyEventKind};
 use ratatui::layout::{Constraint, Layout, Rect};
 use ratatui::style::{Modifier, Style};
 use ratatui::text::Line as TextLine;
 use ratatui::widgets::{Cell, Paragraph, Row, Table, TableState};
 use ratatui::{DefaultTerminal, Frame};
+use rustix::event::{poll, PollFd, PollFlags};
+use rustix::io::Errno;
 
 use super::args::TopArgs;
 use super::columns::Column;
@@ -19,12 +22,49 @@ use crate::stats::overview::now;
 
 pub fn run(args: &TopArgs) -> Result<u8, Failure> {
     // Puts the terminal back also when it panics.
-    let ended = ratatui::try_init().and_then(|mut terminal| show(args, &mut terminal));
+    let ended = put_back_at_signals()
+        .and_then(|()| end_without_terminal())
+        .and_then(|()| ratatui::try_init())
+        .and_then(|mut terminal| show(args, &mut terminal));
     let _ = ratatui::try_restore();
     match ended {
         Ok(()) => Ok(0),
         Err(e) => Err(Failure::new(FOUND, format!("terminal: {}", reason(&e)))),
     }
+}
+
+/// What ends a program ends this one too, after the terminal was put back.
+fn put_back_at_signals() -> std::io::Result<()> {
+    let ends = [
+        Signal::SIGHUP,
+        Signal::SIGINT,
+        Signal::SIGQUIT,
+        Signal::SIGTERM,
+    ];
+    let ends = SigSet::from_iter(ends);
+    // All threads from now on have them blocked, and this one waits for them.
+    ends.thread_block()?;
+    let wait = move || {
+        let Ok(signal) = ends.wait() else { return };
+        let _ = ratatui::try_restore();
+        let _ = ends.thread_unblock().and_then(|()| raise(signal));
+        // It was ignored: nohup has SIGHUP so.
+        std::process::exit(128 + signal as i32);
+    };
+    std::thread::Builder::new().spawn(wait).map(drop)
+}
+
+/// Nor does it go on when the terminal is gone, which no signal tells where it is not the controlling one: the
+/// library that reads keys would try again for ever.
+fn end_without_terminal() -> std::io::Result<()> {
+    let wait = || {
+        let stdin = std::io::stdin();
+        // Hang-up and errors are always told.
+        let mut fds = [PollFd::new(&stdin, PollFlags::empty())];
+        while poll(&mut fds, None) == Err(Errno::INTR) {}
+        std::process::exit(FOUND.into());
+    };
+    std::thread::Builder::new().spawn(wait).map(drop)
 }
 
 fn show(args: &TopArgs, terminal: &mut DefaultTerminal) -> std::io::Result<()> {
