@@ -178,6 +178,28 @@ fn what_was_not_measured_is_not_told() {
     }
 }
 
+/// One that empties its environment forgets its family, and one that executes another program has a file for each.
+#[test]
+fn the_program_s_own_files_always_count() {
+    let dir = Scratch::new();
+    let running = Running::start(&dir);
+    let mut first = running.own_file().counter(Counter::ConnectionsMade, 10);
+    first.header.family = 0;
+    first.write(&dir.path("stats/9.cmstats"));
+    let mut second = running.own_file().counter(Counter::ConnectionsMade, 1);
+    second.header.family = 0;
+    second.header.realtime_ns += 1;
+    second.write(&dir.path("stats/9-1.cmstats"));
+    let report = running.end();
+    assert!(report.contains("connections 11 made, "), "{report}");
+    let last = "  more        cmshim events ";
+    let last = report.lines().find_map(|line| line.strip_prefix(last));
+    assert!(
+        last.is_some_and(|last| last.ends_with("/9-1.cmstats")),
+        "{report}"
+    );
+}
+
 #[test]
 fn children_count_and_strangers_do_not() {
     let dir = Scratch::new();

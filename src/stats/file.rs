@@ -10,7 +10,7 @@
 //! - A forked child does not inherit the mapping (MADV_DONTFORK), so the lock is not its either.
 
 use super::own::Words;
-use super::place::Place;
+use super::place::{Dead, Place};
 use crate::boundary::guard::errno;
 use cmshim_core::config::Readers;
 use cmshim_core::stats::layout::{HEADER_WORDS, WORDS};
@@ -50,7 +50,7 @@ pub fn make(place: Place, header: &Header, readers: Readers) -> Result<Made, i32
     for (to, from) in words.iter().zip(header.encode()).take(HEADER_WORDS) {
         to.store(from, Ordering::Relaxed);
     }
-    match link(&file, &place, header.pid) {
+    match link(&file, &place, header) {
         Ok(name) => Ok(Made { words, place, name }),
         Err(errno) => {
             unmap(words);
@@ -133,13 +133,14 @@ fn unmap(words: &'static Words) {
     unsafe { libc::munmap(std::ptr::from_ref(words).cast_mut().cast::<c_void>(), BYTES) };
 }
 
-/// Gives the file its name. A name that is taken belongs to a dead process with our id, or to a live one
-/// in another pid namespace: then the next name is tried.
-fn link(file: &OwnedFd, place: &Place, pid: u32) -> Result<CString, i32> {
+/// Gives the file its name. A name that is taken belongs to a dead process with our id, which makes room, or to a
+/// live one in another pid namespace, or to this one before an exec: then the next name is tried.
+fn link(file: &OwnedFd, place: &Place, header: &Header) -> Result<CString, i32> {
     let own =
         CString::new(format!("/proc/self/fd/{}", file.as_raw_fd())).map_err(|_| libc::EINVAL)?;
     for attempt in 0..places::SAME_PID {
-        let name = CString::new(places::file_name(pid, attempt)).map_err(|_| libc::EINVAL)?;
+        let name =
+            CString::new(places::file_name(header.pid, attempt)).map_err(|_| libc::EINVAL)?;
         for _ in 0..2 {
             // SAFETY: NUL-terminated names, open directory.
             let rc = unsafe {
@@ -153,8 +154,13 @@ fn link(file: &OwnedFd, place: &Place, pid: u32) -> Result<CString, i32> {
             };
             match check(rc) {
                 Ok(()) => return Ok(name),
-                Err(libc::EEXIST) if place.remove_dead(&name) => {}
-                Err(libc::EEXIST) => break,
+                Err(libc::EEXIST) => {
+                    let kept = |dead: &Dead| attempt < places::BEFORE_EXEC && dead.is_of(header);
+                    let dead = place.dead(&name).filter(|dead| !kept(dead));
+                    if !dead.is_some_and(Dead::remove) {
+                        break;
+                    }
+                }
                 Err(errno) => return Err(errno),
             }
         }

@@ -1,11 +1,15 @@
 //! The directory of the files: found, made, checked, and kept from growing without end.
 
 use crate::boundary::guard::errno;
-use cmshim_core::stats::places;
+use crate::sys;
+use cmshim_core::stats::layout::{HEADER_WORDS, SAME_PROCESS};
+use cmshim_core::stats::{places, Header};
 use libc::c_int;
 use std::ffi::{CStr, CString, OsStr};
+use std::fs::File;
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
 use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::FileExt;
 use std::path::Path;
 
 /// Each file takes less than 200 KiB of memory: with more files than this, a new process removes those of
@@ -89,40 +93,74 @@ impl Place {
         unsafe { libc::unlinkat(self.fd(), name.as_ptr(), 0) };
     }
 
-    /// Removes the file if it belongs to no live process, which would hold its lock.
-    pub fn remove_dead(&self, name: &CStr) -> bool {
+    /// A file that belongs to no live process, which would hold its lock.
+    pub fn dead(&self, name: &CStr) -> Option<Dead<'_>> {
         let flags = libc::O_RDONLY | libc::O_NOFOLLOW | libc::O_NONBLOCK | libc::O_CLOEXEC;
         // SAFETY: NUL-terminated name, open directory; the descriptor is our own.
-        let dead = unsafe {
-            let fd = libc::openat(self.fd(), name.as_ptr(), flags);
-            if fd < 0 {
-                return false;
+        let file = unsafe {
+            match libc::openat(self.fd(), name.as_ptr(), flags) {
+                fd if fd < 0 => return None,
+                fd => File::from_raw_fd(fd),
             }
-            let file = OwnedFd::from_raw_fd(fd);
-            libc::flock(file.as_raw_fd(), libc::LOCK_SH | libc::LOCK_NB) == 0
         };
-        if dead {
-            self.unlink(name);
-        }
-        dead
+        // SAFETY: our own open descriptor.
+        let locked = unsafe { libc::flock(file.as_raw_fd(), libc::LOCK_EX | libc::LOCK_NB) == 0 };
+        locked.then(|| Dead {
+            place: self,
+            name: name.to_owned(),
+            file,
+        })
     }
 
     /// Removes files of dead processes where there are many files.
     pub fn thin_out(&self) {
         // The descriptor's own name: the directory is the one that was checked.
-        let Ok(entries) = std::fs::read_dir(format!("/proc/self/fd/{}", self.fd())) else {
+        let Ok(names) = sys::list::names(format!("/proc/self/fd/{}", self.fd())) else {
             return;
         };
-        let names: Vec<CString> = entries
-            .flatten()
-            .map(|entry| entry.file_name())
+        let names: Vec<CString> = names
+            .into_iter()
             .filter(|name| name.to_str().is_some_and(|n| places::pid_of(n).is_some()))
             .filter_map(|name| CString::new(name.as_bytes()).ok())
             .collect();
         if names.len() > MANY {
-            let dead = names.iter().filter(|name| self.remove_dead(name));
-            dead.take(AT_ONCE).for_each(drop);
+            let dead = names.iter().filter_map(|name| self.dead(name));
+            let removed = dead.map(Dead::remove).filter(|removed| *removed);
+            removed.take(AT_ONCE).for_each(drop);
         }
+    }
+}
+
+/// A dead process's file, locked: whoever removes it holds the lock, so nobody else does meanwhile.
+pub struct Dead<'a> {
+    place: &'a Place,
+    name: CString,
+    file: File,
+}
+
+impl Dead<'_> {
+    /// Takes the name away, if it is this file's still: it may have been removed before it was locked, and a live
+    /// process may have the name now.
+    pub fn remove(self) -> bool {
+        // SAFETY: zeroed is a valid value of the plain structure, which the calls fill; NUL-terminated name, and
+        // descriptors of our own.
+        unsafe {
+            let [mut ours, mut named]: [libc::stat; 2] = std::mem::zeroed();
+            let (at, name) = (self.place.fd(), self.name.as_ptr());
+            libc::fstat(self.file.as_raw_fd(), &mut ours) == 0
+                && libc::fstatat(at, name, &mut named, libc::AT_SYMLINK_NOFOLLOW) == 0
+                && (ours.st_dev, ours.st_ino) == (named.st_dev, named.st_ino)
+                && libc::unlinkat(at, name, 0) == 0
+        }
+    }
+
+    /// Did the process of this header make it? Before it executed another program, or itself again.
+    pub fn is_of(&self, process: &Header) -> bool {
+        let mut bytes = [0; HEADER_WORDS * 8];
+        let whole = self.file.read_exact_at(&mut bytes, 0).is_ok();
+        let words = process.encode();
+        let same = |at: usize| bytes[at * 8..][..8] == words[at].to_ne_bytes();
+        whole && SAME_PROCESS.into_iter().all(same)
     }
 }
 

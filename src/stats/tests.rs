@@ -2,7 +2,7 @@
 
 use super::count::measure;
 use super::own::Words;
-use super::place::{Place, UNSAFE};
+use super::place::{Dead, Place, UNSAFE};
 use super::recorder::Mark;
 use super::{file, reasons, recorder, Entry, Phase};
 use crate::symbols::SYMBOLS;
@@ -120,6 +120,46 @@ fn a_file_is_whole_locked_and_the_user_s_only() {
     file::make(place(), &header(), Readers::User)
         .expect("a file")
         .discard();
+    fs::remove_dir(&dir).expect("empty");
+}
+
+#[test]
+fn what_the_process_itself_left_before_an_exec_is_kept() {
+    let dir = directory("exec");
+    let name = |n| dir.join(cmshim_core::stats::places::file_name(std::process::id(), n));
+    let left: Vec<u8> = words()
+        .iter()
+        .flat_map(|w| w.load(Ordering::Relaxed).to_ne_bytes())
+        .collect();
+    for n in 0..10 {
+        fs::write(name(n), &left).expect("written");
+    }
+    let made = file::make(
+        Place::open(&dir).expect("a tmpfs"),
+        &header(),
+        Readers::User,
+    );
+    let is_left = |n| fs::metadata(name(n)).expect("file").mode() & 0o200 != 0;
+    // But not without end.
+    let kept: Vec<bool> = (0..10).map(is_left).collect();
+    assert_eq!(kept.iter().position(|kept| !kept), Some(8), "{kept:?}");
+    made.expect("a file").discard();
+    fs::remove_dir_all(&dir).expect("removed");
+}
+
+#[test]
+fn a_file_that_took_a_dead_one_s_name_stays() {
+    let dir = directory("name");
+    let path = dir.join("4711.cmstats");
+    fs::write(&path, "dead").expect("written");
+    let place = Place::open(&dir).expect("a tmpfs");
+    let dead = place.dead(c"4711.cmstats").expect("nobody holds it");
+    assert!(place.dead(c"4711.cmstats").is_none(), "one at a time");
+    fs::remove_file(&path).expect("removed");
+    fs::write(&path, "new").expect("written");
+    assert!(!dead.remove());
+    assert!(place.dead(c"4711.cmstats").is_some_and(Dead::remove));
+    assert!(place.dead(c"4711.cmstats").is_none());
     fs::remove_dir(&dir).expect("empty");
 }
 

@@ -1,9 +1,13 @@
 //! What sysfs says of a device, asked only when a line is written.
 
+use super::list::names;
 use cmshim_core::explain::Port;
 use cmshim_core::model::Transport;
 use std::fs;
 use std::net::Ipv6Addr;
+use std::path::Path;
+
+const DEVICES: &str = "/sys/class/infiniband";
 
 fn port_file(device: &str, port: u8, file: &str) -> Option<String> {
     let path = format!("/sys/class/infiniband/{device}/ports/{port}/{file}");
@@ -29,8 +33,8 @@ pub fn transport(device: &str, port: u8, iwarp: bool) -> Transport {
 pub fn roce_version(device: &str, port: u8, wanted: Ipv6Addr) -> Option<String> {
     let dir = format!("/sys/class/infiniband/{device}/ports/{port}/gid_attrs/types");
     let mut versions: Vec<String> = Vec::new();
-    for entry in fs::read_dir(dir).ok()?.flatten() {
-        let index = entry.file_name().to_string_lossy().into_owned();
+    for name in names(dir).ok()? {
+        let index = name.to_string_lossy();
         let same = port_file(device, port, &format!("gids/{index}"))
             .and_then(|text| text.parse::<Ipv6Addr>().ok())
             .is_some_and(|found| found == wanted);
@@ -79,7 +83,7 @@ pub fn netdev(device: &str, port: u8) -> Option<String> {
 /// A port with its state and network device, as they are now; none where sysfs is not there.
 pub fn port(device: &str, port: u8) -> Option<Port> {
     let state = port_state(device, port);
-    if state.is_none() && fs::metadata("/sys/class/infiniband").is_err() {
+    if state.is_none() && fs::metadata(DEVICES).is_err() {
         return None;
     }
     Some(Port {
@@ -93,15 +97,16 @@ pub fn port(device: &str, port: u8) -> Option<Port> {
 pub fn few_ports() -> Vec<Port> {
     const FEW: usize = 4;
     let list = |dir: String| -> Vec<String> {
-        let names = fs::read_dir(dir).into_iter().flatten().flatten();
+        let names = names(dir).unwrap_or_default();
         let mut names: Vec<String> = names
-            .map(|e| e.file_name().to_string_lossy().into_owned())
+            .iter()
+            .map(|name| name.to_string_lossy().into_owned())
             .collect();
         names.sort();
         names
     };
     let mut found = Vec::new();
-    for device in list("/sys/class/infiniband".to_owned()) {
+    for device in list(DEVICES.to_owned()) {
         for number in list(format!("/sys/class/infiniband/{device}/ports")) {
             if found.len() == FEW {
                 return Vec::new();
@@ -114,10 +119,11 @@ pub fn few_ports() -> Vec<Port> {
 
 /// Does the host have an iWARP device? On those a listen backlog means something else.
 pub fn any_iwarp() -> bool {
-    fs::read_dir("/sys/class/infiniband").is_ok_and(|dir| {
-        dir.flatten().any(|device| {
+    names(DEVICES).is_ok_and(|devices| {
+        devices.iter().any(|device| {
             // "4: RNIC"
-            fs::read_to_string(device.path().join("node_type")).is_ok_and(|t| t.starts_with("4"))
+            let node_type = Path::new(DEVICES).join(device).join("node_type");
+            fs::read_to_string(node_type).is_ok_and(|t| t.starts_with("4"))
         })
     })
 }
@@ -148,12 +154,11 @@ pub fn neighbour_known(address: std::net::IpAddr) -> Option<bool> {
 
 /// CPUs of the NUMA node of the first device that tells one.
 pub fn numa_cpus() -> Result<Vec<usize>, String> {
-    let devices =
-        fs::read_dir("/sys/class/infiniband").map_err(|e| format!("/sys/class/infiniband: {e}"))?;
-    let mut names: Vec<_> = devices.flatten().map(|d| d.path()).collect();
-    names.sort();
-    let node = names.iter().find_map(|device| {
-        let text = fs::read_to_string(device.join("device/numa_node")).ok()?;
+    let mut devices = names(DEVICES).map_err(|e| format!("{DEVICES}: {e}"))?;
+    devices.sort();
+    let node = devices.iter().find_map(|device| {
+        let file = Path::new(DEVICES).join(device).join("device/numa_node");
+        let text = fs::read_to_string(file).ok()?;
         // -1 where there is none.
         text.trim().parse::<u32>().ok()
     });

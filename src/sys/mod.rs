@@ -2,6 +2,7 @@
 
 pub mod device;
 pub mod limits;
+pub mod list;
 mod load;
 pub mod memory;
 pub mod output;

@@ -73,11 +73,11 @@ fn is_terminal_or_null(s: &stat) -> bool {
 
 /// Does this process hold the reading end? Then the pipe is one by which its threads talk.
 fn read_by_ourselves(pipe: &stat) -> bool {
-    let Ok(all) = std::fs::read_dir("/proc/self/fd") else {
+    let Ok(all) = super::list::names("/proc/self/fd") else {
         return true;
     };
-    all.flatten()
-        .filter_map(|entry| entry.file_name().to_str()?.parse::<RawFd>().ok())
+    all.iter()
+        .filter_map(|name| name.to_str()?.parse::<RawFd>().ok())
         .any(|fd| {
             let same =
                 status(fd).is_some_and(|s| s.st_ino == pipe.st_ino && s.st_dev == pipe.st_dev);

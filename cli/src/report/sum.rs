@@ -18,14 +18,18 @@ impl<'a> Sum<'a> {
     pub fn of(found: &'a [Found], subject: &Subject) -> Sum<'a> {
         // Start times count from the boot.
         let boot_id = Now::here().boot_id;
+        // It may have emptied its environment, with the number of the family in it.
+        let own = |f: &&Found| {
+            let header = &f.stats.header;
+            (header.pid, header.start_time) == (subject.pid, subject.start_time)
+        };
         let mine = |f: &&Found| {
             let header = &f.stats.header;
-            header.family == subject.family() && boot_id == Some(header.boot_id)
+            (header.family == subject.family() || own(f)) && boot_id == Some(header.boot_id)
         };
         let files: Vec<&Found> = found.iter().filter(mine).collect();
-        let own = files.iter().copied().find(|f| {
-            (f.stats.header.pid, f.stats.header.start_time) == (subject.pid, subject.start_time)
-        });
+        // It has several where it executed another program: the last one tells how it ended.
+        let own = files.iter().copied().rfind(own);
         Sum { files, own }
     }
 

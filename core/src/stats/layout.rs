@@ -11,6 +11,8 @@ pub const BYTE_ORDER: u32 = 0x0102_0304;
 pub const HEADER_WORDS: usize = 64;
 /// Records begun, in the header.
 pub const HEAD: usize = 10;
+/// What tells the process: magic, id, start time, boot id.
+pub const SAME_PROCESS: [usize; 5] = [0, 3, 4, 6, 7];
 /// First word of the table of sections.
 pub const SECTION_TABLE: usize = 24;
 /// Words of a histogram: sum, largest, buckets.

@@ -17,6 +17,9 @@ pub const ENDING: &str = ".cmstats";
 /// How many files one process id may have: processes in other pid namespaces may share a directory.
 pub const SAME_PID: u32 = 64;
 
+/// How many of them are kept of one process, from before it executed another program or itself again.
+pub const BEFORE_EXEC: u32 = 8;
+
 /// How long the file of a dead process is kept for those who want to know why it died, counted from the last
 /// thing that it recorded. Who lists files removes older ones.
 pub const KEEP_DEAD: Duration = Duration::from_secs(3600);
