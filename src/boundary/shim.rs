@@ -122,6 +122,7 @@ extern "C" fn renew_in_child() {
         shim.state.store(fresh, Ordering::Release);
         sys::no_own_threads();
         crate::tap::fork_child();
+        crate::stats::fork_child();
     }
 }
 

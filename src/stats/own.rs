@@ -2,6 +2,9 @@
 //!
 //! The kernel wipes it in every forked child (MADV_WIPEONFORK), also where no atfork handler runs: a
 //! child finds no file and makes its own at its first RDMA call, and never writes into its parent's.
+//!
+//! But a signal handler may fork in the middle of a count, and when it returns in the child, the count goes on there
+//! with the address that it had: `fork_child` puts memory there.
 
 use super::starts::Starts;
 use cmshim_core::stats::layout::WORDS;
@@ -21,6 +24,8 @@ pub struct Own {
 }
 
 static OWN: AtomicPtr<Own> = AtomicPtr::new(null_mut());
+/// Where the file is mapped; not wiped.
+static MAPPED: AtomicPtr<Words> = AtomicPtr::new(null_mut());
 
 /// This process's, if it is there already.
 #[inline]
@@ -57,9 +62,41 @@ impl Own {
     /// Counts into these words from now on; false if another thread was faster.
     pub fn adopt(&self, words: &'static Words) -> bool {
         let words = std::ptr::from_ref(words).cast_mut();
-        self.words
+        let first = self
+            .words
             .compare_exchange(null_mut(), words, Ordering::AcqRel, Ordering::Acquire)
-            .is_ok()
+            .is_ok();
+        if first {
+            MAPPED.store(words, Ordering::Release);
+        }
+        first
+    }
+}
+
+/// In a forked child: empty memory in the place of its parent's file, which nobody will look at.
+pub fn fork_child() {
+    let at: *mut c_void = MAPPED.swap(null_mut(), Ordering::AcqRel).cast();
+    if at.is_null() {
+        return;
+    }
+    let size = size_of::<Words>();
+    // SAFETY: an anonymous mapping where nothing is mapped. A kernel that does not know that flag (before 4.17) may
+    // choose another place: that one is given back.
+    unsafe {
+        let made = libc::mmap(
+            at,
+            size,
+            libc::PROT_READ | libc::PROT_WRITE,
+            libc::MAP_PRIVATE
+                | libc::MAP_ANONYMOUS
+                | libc::MAP_NORESERVE
+                | libc::MAP_FIXED_NOREPLACE,
+            -1,
+            0,
+        );
+        if made != libc::MAP_FAILED && made != at {
+            libc::munmap(made, size);
+        }
     }
 }
 

@@ -56,6 +56,11 @@ awk '/^entry rdma_create_id / { n[$3]++ } END { for (i in n) print i, n[i] }' "$
 [ "$(cat "$LAB_TMP/ids")" = "$(printf '1 40\n2 40\n3 41\n4 40\n5 40')" ] || fail "ids made: $(cat "$LAB_TMP/ids")"
 rm -rf "$CMSHIM_STATS_DIR"
 
+# A signal handler that forks in the middle of a count.
+preloaded "$BIN/stats/fork_inside" >"$LAB_TMP/fork_inside" || fail "fork_inside failed"
+same <(printf 'the child ended with 0\ninside 1\n') "$LAB_TMP/fork_inside" "a fork in the middle of a count"
+rm -rf "$CMSHIM_STATS_DIR"
+
 # No room, no right, no tmpfs: one line, and the program does what it does bare.
 mkdir /run/cmshim-test-full /run/cmshim-test-ro
 mount -t tmpfs -o size=64k,mode=700 tmpfs /run/cmshim-test-full
