@@ -75,6 +75,35 @@ HELPER void join_qps(struct ibv_qp *a, struct ibv_qp *b)
     }
 }
 
+/* Is it an object of this process? Each belongs to the thread that made it, and the pool's to our own. */
+HELPER int of_this_process(const char *shown)
+{
+    char task[64];
+    int pid;
+    const char *at = strstr(shown, " pid ");
+    if (!at || sscanf(at, " pid %d", &pid) != 1) return 0;
+    snprintf(task, sizeof task, "/proc/self/task/%d", pid);
+    return !access(task, F_OK);
+}
+
+/* What the kernel has of this process while it lives, as `rdma resource show` tells it. (The shell's children are not preloaded.) */
+HELPER void say_kernel_has(const char *when)
+{
+    static const char *const kinds[] = {" lqpn ", " cqn ", " pdn "};
+    int counts[3] = {0};
+    char line[512];
+    FILE *f = popen("unset LD_PRELOAD; for kind in qp cq pd; do rdma resource show $kind; done", "r");
+    MUST(f);
+    while (fgets(line, sizeof line, f)) {
+        /* The first name is the line's own: a queue pair's tells its protection domain, too. */
+        int kind = 0;
+        while (kind < 3 && !strstr(line, kinds[kind])) kind++;
+        if (kind < 3 && of_this_process(line)) counts[kind]++;
+    }
+    MUST(!pclose(f));
+    say("%s, the kernel has %d queue pairs, %d completion queues, %d protection domains", when, counts[0], counts[1], counts[2]);
+}
+
 HELPER int poll_for(struct ibv_cq *cq, struct ibv_wc *wc, int ms)
 {
     for (int i = 0; i < ms; i++) {

@@ -51,6 +51,7 @@ int main(void)
     TRY(ibv_destroy_cq(ibv_cq_ex_to_cq(cq_ex)));
     TRY(ibv_destroy_cq(cq));
     TRY(ibv_dealloc_pd(pd));
+    say_kernel_has("all destroyed");
     TRY(ibv_close_device(ctx));
     return 0;
 }

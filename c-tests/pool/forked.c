@@ -95,6 +95,7 @@ static void with_ready_ones(int daemon)
     for (int i = 0; i < KEPT; i++) TRY(ibv_destroy_qp(kept[i]));
     TRY(ibv_destroy_cq(s.cq));
     TRY(ibv_dealloc_pd(s.pd));
+    say_kernel_has("all destroyed");
     TRY(ibv_close_device(s.ctx));
 }
 

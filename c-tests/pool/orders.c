@@ -56,6 +56,7 @@ int main(void)
     int order[KINDS] = {QP, CQ, SRQ, CHANNEL, PD};
     struct ibv_context *ctx = verbs_open();
     permute(in_order, ctx, order, 0, KINDS);
+    say_kernel_has("all destroyed");
     TRY(ibv_close_device(ctx));
     return 0;
 }

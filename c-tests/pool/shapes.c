@@ -25,6 +25,7 @@ static void tear_down(void)
     TRY(ibv_destroy_cq(cq));
     TRY(ibv_destroy_cq(cq2));
     TRY(ibv_dealloc_pd(pd));
+    say_kernel_has("all destroyed");
     TRY(ibv_close_device(ctx));
 }
 

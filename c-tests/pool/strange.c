@@ -1,5 +1,5 @@
 /* A preload beneath the shim that makes up one asynchronous event: of the queue pair that was created last, which is one
- * that lies ready. Its acknowledgement ends here, as the kernel knows nothing of it. */
+ * that lies ready, or with STRANGE=fatal of the device. Its acknowledgement ends here, as the kernel knows nothing of it. */
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <infiniband/verbs.h>
@@ -7,6 +7,11 @@
 
 static struct ibv_qp *last;
 static int told, acked;
+
+static enum ibv_event_type made_up(void)
+{
+    return getenv("STRANGE") ? IBV_EVENT_DEVICE_FATAL : IBV_EVENT_QP_FATAL;
+}
 
 static void *next(const char *name)
 {
@@ -26,7 +31,7 @@ int ibv_get_async_event(struct ibv_context *context, struct ibv_async_event *eve
     int (*real)(struct ibv_context *, struct ibv_async_event *) = next("ibv_get_async_event");
     if (told) return real(context, event);
     told = 1;
-    event->event_type = IBV_EVENT_QP_FATAL;
+    event->event_type = made_up();
     event->element.qp = last;
     return 0;
 }
@@ -34,6 +39,6 @@ int ibv_get_async_event(struct ibv_context *context, struct ibv_async_event *eve
 void ibv_ack_async_event(struct ibv_async_event *event)
 {
     void (*real)(struct ibv_async_event *) = next("ibv_ack_async_event");
-    if (event->event_type == IBV_EVENT_QP_FATAL && !acked++) return;
+    if (event->event_type == made_up() && !acked++) return;
     real(event);
 }

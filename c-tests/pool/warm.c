@@ -11,6 +11,7 @@ int main(void)
     struct ibv_qp_init_attr attr = verbs_attr(cq), asked, foreign = verbs_attr((void *)&attr);
     __typeof__(&cmshim_pool_warm) warm;
     *(void **)&warm = dlsym(RTLD_DEFAULT, "cmshim_pool_warm");
+    struct ibv_qp *qps[5];
     MUST(pd && cq && warm);
     asked = attr;
     TRY(warm(pd, &asked, 5));
@@ -24,9 +25,14 @@ int main(void)
     asked.qp_type = IBV_QPT_UD;
     TRY(warm(pd, &asked, 1));
     usleep(500000);
+    say_kernel_has("warm");
     for (int i = 0; i < 5; i++) {
         asked = attr;
-        MUST(ibv_create_qp(pd, &asked));
+        MUST((qps[i] = ibv_create_qp(pd, &asked)));
     }
+    for (int i = 0; i < 5; i++) MUST(!ibv_destroy_qp(qps[i]));
+    TRY(ibv_destroy_cq(cq));
+    TRY(ibv_dealloc_pd(pd));
+    say_kernel_has("all destroyed");
     return 0;
 }

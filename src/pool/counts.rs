@@ -15,7 +15,7 @@ pub struct Counts {
     /// Destroyed because what they stood on went away, or memory ran out.
     pub evicted: AtomicU64,
     /// Given back because nobody needed them.
-    pub given_back: AtomicU64,
+    given_back: AtomicU64,
     /// The program's calls that worked after the pool had made room.
     pub rescued: AtomicU64,
     /// Asynchronous events of ready ones, acknowledged and dropped.
@@ -29,12 +29,14 @@ impl Counts {
     /// A creation that was not served.
     pub fn miss(&self, why: Miss) {
         one(&self.misses[why as usize]);
+        stats::add(Counter::PoolEmpty, u64::from(why == Miss::Empty));
         stats::pool_miss(match why {
             Miss::First | Miss::Empty => None,
             Miss::Device => Some(Bypass::PoolDevice),
-            Miss::Type | Miss::Unknown | Miss::Changed | Miss::Extended => {
-                Some(Bypass::PoolAttributes)
-            }
+            Miss::Type => Some(Bypass::PoolType),
+            Miss::Unknown => Some(Bypass::PoolUnknown),
+            Miss::Changed => Some(Bypass::PoolChanged),
+            Miss::Extended => Some(Bypass::PoolAttributes),
         });
     }
 
@@ -57,6 +59,12 @@ impl Counts {
         one(which);
         stats::add(Counter::PoolEvicted, 1);
         stats::take(Counter::PoolIdle, 1);
+    }
+
+    /// One that lay ready was given back.
+    pub fn back(&self) {
+        self.destroyed(&self.given_back);
+        stats::add(Counter::PoolGivenBack, 1);
     }
 
     /// One was handed out, and librdmacm did not ask for it in the end.

@@ -35,7 +35,7 @@ pub fn work(shim: &'static Shim) -> Option<Instant> {
             Job::Wait(until) => return until,
             Job::Drop { flight, item } => {
                 evict::destroy(item);
-                pool.counts.destroyed(&pool.counts.given_back);
+                pool.counts.back();
                 pool.with(shim, |book| book.end(flight));
             }
             Job::Close { flight, pairs } => {

@@ -78,6 +78,8 @@ table! {
         TimesLost "times_lost" Count "times" "Starts of phases that were forgotten because too many waited at once";
         TenantsObserved "tenants_observed" Count "requests" "Connect requests that the tenant check would have refused, did the policy not only observe";
         PoolQuarantined "pool_quarantined" Gauge "queue pairs" "Used queue pairs that wait for the end of their quarantine";
+        PoolEmpty "pool_empty" Count "queue pairs" "Of pool_misses, those that came when all that were made ahead had been taken; the others were the first of their kind";
+        PoolGivenBack "pool_given_back" Count "queue pairs" "Of pool_evicted, those that nobody had needed for a while; the others made room, or what they stood on went away";
     }
 }
 
@@ -92,8 +94,11 @@ table! {
         TapInternal "tap_internal" Count "channels" "The channel belongs to a synchronous id";
         TapBlocking "tap_blocking" Count "reads" "A blocking read was left to the kernel";
         PoolDisabled "pool_disabled" Count "queue pairs" "The pool is off by configuration";
-        PoolAttributes "pool_attributes" Count "queue pairs" "Attributes that the pool does not keep queue pairs for";
-        PoolDevice "pool_device" Count "queue pairs" "A device that the pool does not serve";
+        PoolAttributes "pool_attributes" Count "queue pairs" "Attributes of the extended structure, which the pool does not keep queue pairs for";
+        PoolDevice "pool_device" Count "queue pairs" "A device that is gone or failed";
+        PoolType "pool_type" Count "queue pairs" "A type that the pool does not keep: neither RC nor UC";
+        PoolUnknown "pool_unknown" Count "queue pairs" "A protection domain or queue that was not created through the shim in this process";
+        PoolChanged "pool_changed" Count "queue pairs" "The device changed more of the attributes than the capabilities";
     }
 }
 

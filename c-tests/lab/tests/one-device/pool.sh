@@ -18,6 +18,7 @@ alike() { # NAME command…
 
 for kind in shared two-cqs caps sig-all data srq; do
     alike "shape_$kind" "$pool/shapes" $kind
+    shown program 'all destroyed, the kernel has 0 queue pairs, 0 completion queues, 0 protection domains'
     says program 'pool: hits [1-9]'
 done
 for kind in types refused; do
@@ -34,6 +35,11 @@ says program 'pool: hits [1-9]'
 alike bypass "$pool/bypass"
 shown program 'extended 1: made'
 says program 'pool: hits [1-9][^;]*; misses: .*unknown 16;'
+counted() { # jq-filter: true for the statistics of the scene's process
+    "$CMSHIM" stat --json "$(jq -s '.[0].pid' "$(log_of program)")" >"$LAB_TMP/$scene.stat" && jq -e "$1" "$LAB_TMP/$scene.stat" >/dev/null ||
+        fault "the statistics are not so: $1; they are: $(jq -c '{counters, bypasses}' "$LAB_TMP/$scene.stat")"
+}
+counted '.bypasses.pool_unknown == 16 and .bypasses.pool_attributes == 0 and .counters.pool_hits > 0 and .counters.pool_misses > 0'
 alike threads "$pool/threads"
 says program 'pool: hits [1-9]'
 
@@ -58,6 +64,10 @@ warm(pd, NULL, 1) = -1, errno EINVAL
 warm(pd, &foreign, 1) = -1, errno EOPNOTSUPP
 warm(pd, &asked, 1) = -1, errno EOPNOTSUPP
 warm(pd, &asked, 1) = -1, errno EOPNOTSUPP
+warm, the kernel has 5 queue pairs, 1 completion queues, 1 protection domains
+ibv_destroy_cq(cq) = 0, errno untouched
+ibv_dealloc_pd(pd) = 0, errno untouched
+all destroyed, the kernel has 0 queue pairs, 0 completion queues, 0 protection domains
 exit status 0'
 [ "$(<"$(out_of program)")" = "$expected" ] || fault "not as expected: $(<"$(out_of program)")"
 says program 'pool: hits 5; misses: ;'
@@ -65,14 +75,14 @@ says program 'pool: hits 5; misses: ;'
 # An event of a queue pair that lies ready is none of the program's.
 scene=dropped OWN_PRELOAD=$BIN/pool/strange.so
 run program "$pool/dropped"
-OWN_PRELOAD=
 grep -q 'ibv_get_async_event(ctx, &event) = -1, errno EAGAIN' "$(out_of program)" || fault "$(<"$(out_of program)")"
 says program 'events dropped 1'
 
-# Nothing of all this is left in the kernel.
-scene=all
-for kind in qp cq pd mr; do
-    left=$(rdma resource show $kind | grep -E 'comm (shapes|orders|orders_id|events|bypass|threads|forked|off)( |$)')
-    [ -z "$left" ] || fault "left behind: $left"
-done
+# The device fails.
+export STRANGE=fatal
+alike fatal "$pool/fatal"
+shown program 'event: local catastrophic error'
+shown program 'the device failed, the kernel has 0 queue pairs'
+says program 'pool: hits [1-9][^;]*; misses: [^;]*device 4;.*evicted [1-9]'
+OWN_PRELOAD=
 finish

@@ -6,6 +6,7 @@
 #   server_end=exit|kill          does the server end by itself (default) or must it be ended?
 #   own_race=REGEX                what the client says when the two programs have met too early, as they may do bare: then that
 #                                 run is made again, at most three times
+#   pooled=yes                    they create the same kind of queue pair more than once: the pool has to be at work
 #   tidy() { ... }                what to take out of the output before comparing (default: scrub)
 # shellcheck source=../../../guest/lib.sh
 . "$LAB_LIB"
@@ -13,7 +14,7 @@
 # The pool at work from the first queue pair on: what it does to a program shows here, if anywhere.
 export CMSHIM_POOL_WARM=8
 
-server=() client=() port='' server_end=exit wait_server=1 own_race=''
+server=() client=() port='' server_end=exit wait_server=1 own_race='' pooled=''
 tidy() { scrub; }
 
 commands() { :; }
@@ -40,17 +41,38 @@ run_once() { # bare|preloaded RUN
     finish "$client_pid" 40
     echo $? >"$out.client.status"
     if [ -n "$pid" ]; then
-        [ "$server_end" = kill ] && kill -TERM "$pid"
+        if [ "$server_end" = kill ]; then
+            # Its connections are over.
+            nap 1
+            resources "$pid" >"$out.resources"
+            kill -TERM "$pid"
+        fi
         finish "$pid" 20
         echo $? >"$out.server.status"
     fi
-    resources "$client_pid" "${pid:-$client_pid}" >"$out.resources"
+    echo "$client_pid" >"$out.client.pid"
+    echo "$pid" >"$out.server.pid"
 }
 
-# How many objects of the two programs the kernel still has, by kind.
-resources() { # PID PID
+# How many objects of a program that lives the kernel has, by kind (lqpn, cqn, pdn, mrn, cm-idn, ctxn). Each belongs to the thread
+# that made it; what the keeper made lies ready for the next connection.
+resources() { # PID
+    local tasks=("/proc/$1/task"/*)
     printf 'resource show %s\n' qp cq pd mr cm_id ctx >"$LAB_TMP/batch"
-    rdma -batch "$LAB_TMP/batch" | grep -E " pid ($1|$2) " | sed -E 's/.*(pid) [0-9]+ .*/\1/' | sort | uniq -c
+    tasks=("${tasks[@]##*/}")
+    rdma -b "$LAB_TMP/batch" | grep -E " pid ($(IFS='|' && echo "${tasks[*]}")) " | grep -v ' comm cmshim-keeper' |
+        sed -E 's/^[^ ]+ [^ ]+ ([^ ]+).*/\1/' | sort | uniq -c
+}
+
+# Was the pool at work in the preloaded run? (Whether what it made came in time depends on how busy the machine is.)
+made_ahead() {
+    local side all=0 made
+    for side in client server; do
+        made=$("$CMSHIM" stat --json "$(<"$LAB_TMP/preloaded.$side.pid")" | grep -oE '"pool_filled": *[0-9]+' | grep -oE '[0-9]+$')
+        all=$((all + ${made:-0}))
+    done
+    echo "$all queue pairs were made ahead"
+    [ "$all" -gt 0 ] || fail "the pool made no queue pair"
 }
 
 compare() { # PART
@@ -74,4 +96,5 @@ twice() {
     for part in client.status client.err client.out server.status server.err server.out resources; do
         [ ! -e "$LAB_TMP/bare.$part" ] || compare "$part"
     done
+    [ -z "$pooled" ] || made_ahead
 }

@@ -5,6 +5,7 @@
 # shellcheck source=_twice.sh
 . "$(dirname "$0")/_twice.sh"
 port=7206
+pooled=yes
 server=(cmtime -b "$LAB_ADDR" -p "$port" -c 20)
 server_end=kill
 client=(cmtime -s "$LAB_ADDR" -p "$port" -c 20)
