@@ -49,6 +49,9 @@ pub struct Watched {
     looked_at: AtomicU64,
 }
 
+/// What is wrong with the place where connections are counted. Told once, as soon as there is a limit.
+pub type Complaint = Mutex<Option<(log::Level, String)>>;
+
 /// A channel or an id is made: the policy is read now, so that one that cannot be read is told of early. Inside
 /// `guard::run`.
 pub fn begin(shim: &'static Shim) {
@@ -92,7 +95,7 @@ fn first(shim: &'static Shim, tenants: &Tenants, path: &str) -> Arc<Current> {
             None
         }
     };
-    share(shim, tenants, path, policy.as_ref());
+    share(shim, tenants, path);
     take_effect(shim, tenants, path, policy)
 }
 
@@ -122,31 +125,54 @@ fn same_for_all(path: &Path) -> String {
         .into_owned()
 }
 
-/// Finds the table that all processes share. Where there is none, one line, and `tenant.on_error` decides.
-fn share(shim: &Shim, tenants: &Tenants, path: &str, policy: Option<&Policy>) {
+/// Finds the table that all processes share. Where there is none, `tenant.on_error` decides.
+fn share(shim: &Shim, tenants: &Tenants, path: &str) {
     if tenants.share.get().is_some() {
         return;
     }
     let whole = same_for_all(Path::new(path));
-    let share = Share::open(shim.config.tenant.dir.as_deref(), &whole).or_else(|why| {
-        let limited = |p: &Policy| p.subjects().iter().any(Subject::limited);
-        if policy.is_none_or(limited) {
+    let (share, complaint) = match Share::open(shim.config.tenant.dir.as_deref(), &whole) {
+        Ok(share) => {
+            let complaint = share.aside().map(|(place, why)| {
+                let place = place.display();
+                let text = format!("limits of tenants are counted in {place}, apart from processes of other users ({why}); how all count together: man cmshim-policy, LIMITS");
+                (log::Level::Warn, text)
+            });
+            (Some(share), complaint)
+        }
+        Err(why) => {
             let then = match shim.config.tenant.on_error {
                 OnError::Deny => "connects of tenants with limits are refused (tenant.on_error)",
                 OnError::Allow => "each process counts alone (tenant.on_error)",
             };
-            log::error!("limits of tenants cannot be counted with other processes: {why}; {then}");
+            let text =
+                format!("limits of tenants cannot be counted with other processes: {why}; {then}");
+            (Share::alone(&whole), Some((log::Level::Error, text)))
         }
-        Share::alone(&whole).ok_or(())
-    });
-    if let Ok(share) = share {
+    };
+    *lock(&tenants.complaint) = complaint;
+    if let Some(share) = share {
         // Under the lock of `current`: nobody else sets it.
         let _ = tenants.share.set(share);
     }
 }
 
+/// Tells what is wrong with the counting, if anything is counted.
+fn complain(tenants: &Tenants, policy: Option<&Policy>) {
+    let limited = |p: &Policy| p.subjects().iter().any(Subject::limited);
+    let due = |(level, _): &mut (log::Level, String)| match policy {
+        Some(policy) => limited(policy),
+        None => *level == log::Level::Error,
+    };
+    let complaint = lock(&tenants.complaint).take_if(due);
+    if let Some((level, text)) = complaint {
+        log::log!(level, "{text}");
+    }
+}
+
 /// Makes what everybody decides by from now on.
 fn take_effect(shim: &Shim, tenants: &Tenants, path: &str, policy: Option<Policy>) -> Arc<Current> {
+    complain(tenants, policy.as_ref());
     let share = tenants.share.get();
     let settings = &shim.config.tenant;
     let allow = settings.on_error == OnError::Allow;
@@ -215,7 +241,8 @@ fn own(name: Option<&str>, pattern: Option<&str>) -> Option<String> {
     own_tenant(pattern?, cgroup_path(&groups)?)
 }
 
-/// Looks whether the file has changed; when to look again. Called by the keeper, so that no connect waits for it.
+/// Looks whether the file has changed; when to look again. Called by the keeper, so that no connect waits for it, unless
+/// `threads` is off.
 pub fn look(shim: &'static Shim) -> Option<Instant> {
     let path = shim.config.tenant.policy.as_deref()?;
     let tenants = &shim.state().tenants;

@@ -161,7 +161,7 @@ fn make(place: &Place, name: &CStr, policy: &str) -> Result<(), i32> {
         let length = size_of_val(&words);
         let own = own(fd).map_err(|_| libc::EINVAL)?;
         let made = libc::fallocate(fd, 0, 0, BYTES as libc::off_t) == 0
-            && libc::fchmod(fd, mode(place)?) == 0
+            && libc::fchmod(fd, mode(place, fd)?) == 0
             && libc::pwrite(fd, words.as_ptr().cast(), length, 0) == length as isize
             && libc::linkat(
                 libc::AT_FDCWD,
@@ -177,11 +177,13 @@ fn make(place: &Place, name: &CStr, policy: &str) -> Result<(), i32> {
     }
 }
 
-/// A directory that a group may write is meant for several users.
-fn mode(place: &Place) -> Result<libc::mode_t, i32> {
-    match status(place.fd())?.st_mode & 0o020 {
-        0 => Ok(0o600),
-        _ => Ok(0o660),
+/// A directory that a group may write is meant for several users: if the file got that group (a setgid directory gives it),
+/// the group may write it too.
+fn mode(place: &Place, file: c_int) -> Result<libc::mode_t, i32> {
+    let (directory, file) = (status(place.fd())?, status(file)?);
+    match directory.st_mode & 0o020 != 0 && directory.st_gid == file.st_gid {
+        true => Ok(0o660),
+        false => Ok(0o600),
     }
 }
 

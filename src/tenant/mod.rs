@@ -41,6 +41,7 @@ pub struct Tenants {
     share: OnceLock<Share>,
     seats: Seats,
     audit: audit::Audit,
+    complaint: load::Complaint,
     checks: check::Checks,
 }
 

@@ -12,7 +12,7 @@ use cmshim_core::stats::text;
 use cmshim_core::tenant::share::{file_name, header, row, slot as slot_words, ROWS, SLOTS};
 use cmshim_core::tenant::{tokens, Rate, Subject};
 use std::ffi::CString;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 
 /// How often dead processes are looked for while a limit is met.
@@ -34,6 +34,8 @@ pub struct Share {
     slot: usize,
     /// Where the file is; `None` if the table is this process's alone.
     place: Option<(PathBuf, CString)>,
+    /// What the first place said, if it is in a later one.
+    passed_over: Option<String>,
     reaped_at: AtomicU64,
 }
 
@@ -42,28 +44,40 @@ impl Share {
     pub fn open(dir: Option<&str>, policy: &str) -> Result<Share, String> {
         // SAFETY: no argument, never fails.
         let uid = unsafe { libc::geteuid() };
+        Share::open_in(&places::for_writing(dir, uid), policy)
+    }
+
+    pub(super) fn open_in(places: &[PathBuf], policy: &str) -> Result<Share, String> {
         let name = CString::new(file_name(policy.as_bytes())).map_err(|e| e.to_string())?;
-        let mut why = String::new();
-        for path in places::for_writing(dir, uid) {
-            match Share::at(&path, &name, policy) {
-                Ok(share) => return Ok(share),
-                Err(libc::EUSERS) => {
-                    why = format!("{}: all {SLOTS} places are taken", path.display())
+        let mut whys = Vec::new();
+        for path in places {
+            let shown = path.display();
+            let why = match Share::at(path, &name, policy) {
+                Ok(mut share) => {
+                    share.passed_over = whys.into_iter().next();
+                    return Ok(share);
                 }
+                Err(libc::EUSERS) => format!("{shown}: all {SLOTS} places are taken"),
                 Err(libc::EUCLEAN) => {
-                    why = format!(
-                        "{}/{}: not made by this version",
-                        path.display(),
+                    format!(
+                        "{shown}/{}: not made by this version",
                         name.to_string_lossy()
                     )
                 }
-                Err(number) => why = crate::stats::told(&path, number),
-            }
+                Err(number) => crate::stats::told(path, number),
+            };
+            whys.push(why);
         }
-        Err(why)
+        Err(whys.pop().unwrap_or_default())
     }
 
-    fn at(path: &std::path::Path, name: &CString, policy: &str) -> Result<Share, i32> {
+    /// Where it is and why not in the first place, if so: processes of other users do not count there.
+    pub fn aside(&self) -> Option<(&Path, &str)> {
+        let (path, _) = self.place.as_ref()?;
+        Some((path, self.passed_over.as_deref()?))
+    }
+
+    fn at(path: &Path, name: &CString, policy: &str) -> Result<Share, i32> {
         let place = Place::open(path)?;
         let open = Open::or_make(&place, name, policy)?;
         let slot = (0..SLOTS)
@@ -73,6 +87,7 @@ impl Share {
             table: open.map()?,
             slot,
             place: Some((path.to_owned(), name.clone())),
+            passed_over: None,
             reaped_at: AtomicU64::new(0),
         };
         share.begin();
@@ -85,6 +100,7 @@ impl Share {
             table: map::private(policy).ok()?,
             slot: 0,
             place: None,
+            passed_over: None,
             reaped_at: AtomicU64::new(0),
         };
         share.begin();

@@ -3,7 +3,10 @@
 use super::decide::{weigh, Current, Decision, Way};
 use super::share::Share;
 use cmshim_core::tenant::reason::Code;
+use cmshim_core::tenant::share::file_name;
 use cmshim_core::tenant::{Ask, Policy};
+use std::fs::Permissions;
+use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::PathBuf;
 
 /// A directory in memory that goes when the test ends.
@@ -109,6 +112,33 @@ fn a_limit_holds_for_all_processes_and_comes_back() {
 }
 
 #[test]
+fn a_later_place_is_told_of_and_a_file_has_the_group_of_its_directory_or_none() {
+    let dir = Directory::new("aside");
+    let missing = dir.0.join("missing/place");
+    let later = Share::open_in(&[missing.clone(), dir.0.clone()], "/etc/later").expect("a table");
+    let (place, why) = later.aside().expect("it is not in the first place");
+    assert_eq!(place, dir.0);
+    assert!(why.contains("missing/place"), "{why}");
+    assert!(Share::open_in(&[missing], "/etc/later").is_err());
+    assert!(dir.share("/etc/first").aside().is_none());
+
+    let mode = |policy: &str, directory_mode| {
+        let set = std::fs::set_permissions(&dir.0, Permissions::from_mode(directory_mode));
+        set.expect("the directory is ours");
+        drop(dir.share(policy));
+        let file = dir.0.join(file_name(policy.as_bytes()));
+        file.metadata().expect("it was made").mode() & 0o777
+    };
+    assert_eq!(mode("/etc/own", 0o755), 0o600);
+    assert_eq!(mode("/etc/group", 0o3770), 0o660);
+    // Only root can show this: a file of another group than the directory's.
+    if std::os::unix::fs::chown(&dir.0, None, Some(65533)).is_ok() {
+        assert_eq!(mode("/etc/other-group", 0o1770), 0o600);
+        assert_eq!(mode("/etc/its-group", 0o3770), 0o660);
+    }
+}
+
+#[test]
 fn what_only_asks_takes_no_place() {
     let dir = Directory::new("ask");
     let share = dir.share("/etc/policy");
@@ -184,7 +214,7 @@ fn limits_that_are_not_shared_hold_only_where_that_is_allowed() {
 #[test]
 fn a_file_of_something_else_is_not_used() {
     let dir = Directory::new("foreign");
-    let name = cmshim_core::tenant::share::file_name(b"/etc/policy");
+    let name = file_name(b"/etc/policy");
     std::fs::write(dir.0.join(name), "not a table").expect("written");
     let why = Share::open(dir.0.to_str(), "/etc/policy").err();
     assert!(why.is_some_and(|w| w.contains("not made by this version")));

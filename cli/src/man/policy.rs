@@ -2,15 +2,16 @@
 
 use clap_mangen::roff::{bold, roman, Roff};
 use cmshim_core::tenant::reason::Code;
+use cmshim_core::tenant::share::{ROWS, SLOTS};
 use cmshim_core::tenant::{audit, FIELDS};
 
 use super::sections::section;
 
-/// The example that `make install` does not install: it is in the page.
+/// The example that `make install` installs too.
 const EXAMPLE: &str = include_str!("../../../tools/policy/example.toml");
 
-pub fn sections() -> [Roff; 4] {
-    [file(), example(), audit(), reject()]
+pub fn sections() -> [Roff; 5] {
+    [file(), limits(), example(), audit(), reject()]
 }
 
 fn file() -> Roff {
@@ -39,6 +40,31 @@ fn file() -> Roff {
                 .to_owned(),
         )]);
     }
+    roff
+}
+
+fn limits() -> Roff {
+    let mut roff = section("LIMITS");
+    roff.text([roman(
+        "max_connections and rate hold for all processes that use the same policy file and count in the same place. Without \
+         tenant.dir those of root count in /run/cmshim, and those of each other user in a directory of that user, apart from all \
+         others; a warning says so.",
+    )]);
+    roff.control("PP", []);
+    roff.text([roman(
+        "To count processes of several users together, give them a directory in a tmpfs that belongs to root and to a group of \
+         these users, mode 3770 (the file gets the group of a setgid directory): for example the line \"d /run/cmshim-limits 3770 \
+         root rdma\" in a file of /etc/tmpfiles.d, and tenant.dir = \"/run/cmshim-limits\" in /etc/cmshim.toml. Members of the \
+         group are trusted: each of them could change counts, or cut the file. Who is not in the group cannot count there, \
+         and tenant.on_error decides.",
+    )]);
+    roff.control("PP", []);
+    roff.text([roman(format!(
+        "At most {SLOTS} processes at once count in one place; for the next one tenant.on_error decides (without tenant.dir it tries \
+         the later places, and warns). The file has {ROWS} rows for names of tenants and numbers of egress rules, and none is \
+         ever freed: if so many names have come and gone, new tenants with limits are refused as unreadable until the file \
+         is removed (cmshim policy show names it; all processes have to begin anew then).",
+    ))]);
     roff
 }
 

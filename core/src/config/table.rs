@@ -282,7 +282,7 @@ pub const KEYS: &[Key] = &[
         more: "\"inline\" takes up to events.batch events with one system call, in the program's own call, on each \
                event channel that the program makes non-blocking; blocking channels stay as they are. \"thread\" \
                has a thread of the library read all channels that the program creates. \"auto\" is \"inline\", or \
-               \"thread\" where events.cpus or events.busy_poll_us is set. \"off\" leaves all channels alone.",
+               \"thread\" where events.cpus, events.busy_poll_us or tenant.policy is set. \"off\" leaves all channels alone.",
     },
     Key {
         name: "events.batch",
@@ -350,7 +350,8 @@ pub const KEYS: &[Key] = &[
         per_program: true,
         help: "Where the processes of this host count connections together; empty is the first of these that can be \
                used: /run/cmshim, /run/user/UID/cmshim, /dev/shm/cmshim-UID",
-        more: "Limits hold for all processes that use the same policy and the same directory.",
+        more: "Limits hold for all processes that use the same policy and the same directory. By default each user's processes \
+               count apart from those of other users; LIMITS in cmshim-policy(1) says how they count together.",
     },
     Key {
         name: "tenant.audit",

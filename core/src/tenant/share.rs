@@ -5,8 +5,8 @@
 //!
 //! # The file
 //!
-//! It lies below `tenant.dir` under [`file_name`], is readable by its user only (0600, or 0660 where the group may
-//! write in the directory), and is never cut. 64-bit words in the byte order of the machine:
+//! It lies below `tenant.dir` under [`file_name`], is readable by its user only (0600, or 0660 where it has the group
+//! of a directory that this group may write in), and is never cut. 64-bit words in the byte order of the machine:
 //!
 //! | words | what |
 //! |---|---|

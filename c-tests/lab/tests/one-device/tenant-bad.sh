@@ -1,6 +1,7 @@
 #!/bin/bash
 # A policy that cannot be read at the start, and a place for counting that cannot be had: tenant.on_error decides, and one
-# line says why. A good policy that comes later is taken. And observe: nothing is refused, everything is told.
+# line says why. A good policy that comes later is taken. And observe: nothing is refused, everything is told. Two users
+# count on one table where its directory is theirs, and apart by default, which is told.
 # limit: 200
 # lane: pool-churn
 # shellcheck source=../../guest/lib.sh
@@ -111,14 +112,34 @@ chmod 600 "$here/secret"
 chmod 666 /dev/infiniband/*
 chmod 711 "$here"
 install -d -m 777 "$LAB_TMP" "$here/nobody"
-settings=()
-(
-    export CMSHIM_TENANT_POLICY=$here/secret CMSHIM_TENANT_DIR=$here/nobody CMSHIM_LOG_FILE=$LAB_TMP/secret.log
-    exec setpriv --reuid=65534 --regid=65534 --clear-groups env LD_PRELOAD="$CMSHIM_LIB" \
-        "$BIN/tenant/server" block at="$LAB_ADDR,$port" quiet=1 >"$LAB_TMP/secret.out" 2>&1
-) &
-server_of[secret]=$!
-await secret
+by_nobody() { # NAME PORT GROUPS SETTING…
+    local name=$1 port=$2 groups=$3
+    shift 3
+    (
+        export "$@" CMSHIM_LOG_FILE="$LAB_TMP/$name.log"
+        exec setpriv --reuid=65534 --regid=65534 "$groups" env LD_PRELOAD="$CMSHIM_LIB" \
+            "$BIN/tenant/server" block at="$LAB_ADDR,$port" quiet=1 >"$LAB_TMP/$name.out" 2>&1
+    ) &
+    server_of[$name]=$!
+}
+by_nobody secret "$port" --clear-groups CMSHIM_TENANT_POLICY="$here/secret" CMSHIM_TENANT_DIR="$here/nobody"
+
+# Root, and another user: in a directory of both, and in the places that are built in.
+install -d -m 3770 -g 65533 "$here/group"
+users=("$port" $((port + 1)) $((port + 2)) $((port + 3)))
+settings=(CMSHIM_TENANT_POLICY="$here/policy" CMSHIM_TENANT_DIR="$here/group")
+serve root block at="$LAB_ADDR,${users[1]}" quiet=1
+await root
+by_nobody user "${users[2]}" --groups=65533 "${settings[@]}"
+by_nobody apart "${users[3]}" --clear-groups "${settings[0]}" CMSHIM_TENANT_DIR=
+await secret user apart
+equal "two users" "10.77.0.101 -> 10.77.0.1: kept, ESTABLISHED 0
+10.77.0.101 -> 10.77.0.1: REJECTED 28, over-limit, tenant 'limited', limit 1, used 1
+10.77.0.101 -> 10.77.0.1: ESTABLISHED 0
+10.77.0.101 -> 10.77.0.1: in the end ESTABLISHED 0" "$(client from=10.77.0.101 port="${users[1]}" keep port="${users[2]}" try \
+    port="${users[3]}" try port="${users[1]}" drop port="${users[2]}" until=ESTABLISHED 2>"$LAB_TMP/times")"
+says apart "limits of tenants are counted in /(run/user|dev/shm)/.*65534.*, apart from processes of other users"
+for name in root user; do silent "$name" "apart from"; done
 
 # A good policy comes.
 policy "$here/missing" <<<'default = "allow"'
@@ -128,6 +149,8 @@ equal "later" "10.77.0.103 -> 10.77.0.1: in the end ESTABLISHED 0
 10.77.0.103 -> 10.77.0.1: REJECTED 28, unreadable, tenant ''" \
     "$(client from=10.77.0.103 port=$first until=ESTABLISHED port=$((first + 1)) until=REJECTED port=$port try 2>"$LAB_TMP/times")"
 complaint secret "$here/secret: .*(denied|ermission)"
-for name in "${names[@]}" secret; do kill "${server_of[$name]}"; done
-for name in "${names[@]}" secret; do ends "$name"; done
+names+=(secret root user apart)
+for name in "${names[@]}"; do kill "${server_of[$name]}"; done
+for name in "${names[@]}"; do ends "$name"; done
+rm -rf /dev/shm/cmshim-65534
 umount "$here/full" "$here/readonly"
