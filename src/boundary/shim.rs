@@ -103,6 +103,7 @@ impl Shim {
     /// All off, and one line that says why.
     pub fn off(&self, why: impl FnOnce() -> String) {
         if self.on.swap(false, Ordering::Relaxed) {
+            crate::tenant::shim_goes_off(self);
             super::guard::run(|| {
                 log::error!(
                     "{}; cmshim is off for this process, all calls pass through unchanged",

@@ -25,6 +25,7 @@ mod tests;
 pub use load::{begin, look};
 
 use crate::boundary::shim::Shim;
+use cmshim_core::config::OnError;
 use decide::Current;
 use seats::Seats;
 use share::Share;
@@ -55,6 +56,14 @@ static CLOSED: AtomicBool = AtomicBool::new(false);
 #[inline]
 pub fn on() -> bool {
     ON.load(Ordering::Relaxed)
+}
+
+/// The shim goes off. Where a policy was never read, it cannot be any more.
+pub fn shim_goes_off(shim: &Shim) {
+    if configured(shim) && !on() && shim.config.tenant.on_error == OnError::Deny {
+        CLOSED.store(true, Ordering::Relaxed);
+        turn_on();
+    }
 }
 
 fn turn_on() {
