@@ -3,6 +3,7 @@
  *   block                answers after a second and a half        errno   spoils errno, allows
  *   jump                 leaves by siglongjmp        cancel   its thread cancels itself (a new one serves then)
  *   call                 makes RDMA calls of its own, and allows
+ *   throw                leaves by an exception, as the object that THROWN names throws one
  * usage: check ADDR PORT [nonblock]     until SIGTERM; "unset" as private data takes the check away */
 #include "../../include/cmshim.h"
 #include "events.h"
@@ -16,7 +17,10 @@ static struct rdma_conn_param param = {.responder_resources = 1, .initiator_dept
 static __typeof__(&cmshim_set_access_check) set_check;
 static volatile sig_atomic_t over;
 static sigjmp_buf back;
+static int (*caught)(int (*)(void));
+static void (*thrown)(int);
 static int user = 7;
+enum { THROWN = 77 };
 
 static void end(int unused)
 {
@@ -45,6 +49,7 @@ static int check(const struct cmshim_access_request *request, void *mine)
         request->pkey, request->size >= sizeof *request, *(int *)mine);
     if (!strcmp(data, "refuse")) return 1;
     if (!strcmp(data, "jump")) siglongjmp(back, 1);
+    if (!strcmp(data, "throw")) thrown(THROWN);
     if (!strcmp(data, "errno")) errno = ENOTTY;
     if (!strcmp(data, "replace")) MUST(!set_check(refuse, NULL));
     if (!strcmp(data, "cancel")) {
@@ -59,15 +64,26 @@ static int check(const struct cmshim_access_request *request, void *mine)
     return 0;
 }
 
+static struct rdma_cm_event *taken;
+
+static int take_it(void) { return rdma_get_cm_event(ch, &taken); }
+
 static void take_one(void)
 {
-    struct rdma_cm_event *ev;
+    static int done; /* a cancelled thread may not come by what catches in Rust */
     errno = UNTOUCHED;
-    if (rdma_get_cm_event(ch, &ev)) {
+    int rc = done ? take_it() : caught(take_it);
+    if (rc == THROWN) {
+        say("thrown");
+        done = 1;
+        return;
+    }
+    if (rc) {
         if (errno != EAGAIN && errno != EINTR) say("rdma_get_cm_event errno %s", errno_name(errno));
         return;
     }
     if (errno != UNTOUCHED) say("errno %s after a success", errno_name(errno));
+    struct rdma_cm_event *ev = taken;
     struct rdma_cm_id *id = ev->id;
     int type = ev->event;
     char data[24] = "";
@@ -113,6 +129,11 @@ int main(int argc, char **argv)
     if (argc < 3) return 2;
     *(void **)&set_check = dlsym(RTLD_DEFAULT, "cmshim_set_access_check");
     MUST(set_check);
+    void *thrower = dlopen(getenv("THROWN"), RTLD_NOW);
+    MUST(thrower);
+    *(void **)&caught = dlsym(thrower, "caught");
+    *(void **)&thrown = dlsym(thrower, "thrown");
+    MUST(caught && thrown);
     sigaction(SIGTERM, &action, NULL);
     signals(SIG_BLOCK);
     alarm(60);

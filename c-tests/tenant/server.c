@@ -184,6 +184,7 @@ static void serve_endpoints(const char *at)
         } else if (!rdma_accept(id, &param)) {
             seen[RDMA_CM_EVENT_ESTABLISHED]++;
             if (!quiet) say("server: ESTABLISHED");
+            if (classes) say("server: traffic class %d", class_of(id->qp));
             rdma_disconnect(id); /* waits for DISCONNECTED, too */
         }
         rdma_destroy_ep(id);

@@ -33,7 +33,7 @@ pub unsafe fn ended(
         return;
     }
     stats::add(Counter::RequestsRefused, 1);
-    stats::probes::refusal(id as usize, length);
+    stats::probes::refusal(id as usize, 0);
     let record = shim.state().with(IdPtr(id as usize), |r| {
         r.ended = true;
         r.clone()

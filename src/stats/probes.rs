@@ -7,7 +7,7 @@
 //! | `cmshim:established` | id, ns since rdma_connect or rdma_accept (0: not known) |
 //! | `cmshim:rejected` | id, event (REJECTED, UNREACHABLE or CONNECT_ERROR), status |
 //! | `cmshim:hand_over` | id, event, status |
-//! | `cmshim:refusal` | id, size of the private data: this process refuses a connect request |
+//! | `cmshim:refusal` | id (0: refused before the program had it), why (0: the program called rdma_reject; else the number of a tenant `Code`): this process refuses a connect request |
 //! | `cmshim:pool_hit` | queue pair number |
 //! | `cmshim:pool_miss` | why, as the number of a by-pass reason (-1: the pool was empty) |
 
@@ -39,8 +39,8 @@ pub fn hand_over(id: usize, event: i32, status: i32) {
 }
 
 #[inline]
-pub fn refusal(id: usize, private_data: u8) {
-    probe!(cmshim, refusal, id, private_data);
+pub fn refusal(id: usize, why: u8) {
+    probe!(cmshim, refusal, id, why);
 }
 
 #[inline]

@@ -1,7 +1,7 @@
 //! The second barrier: connect requests as `rdma_get_cm_event` hands them over. Here the tap could not look before,
 //! and the program's own check is asked.
 
-use super::check::{self, Answer};
+use super::check;
 use super::decide::{self, Way};
 use super::kernel::{last_served, leave, over};
 use super::seats::Key;
@@ -44,15 +44,7 @@ pub unsafe fn refused(call: &Call, event: *mut RdmaCmEvent) -> bool {
             drop_request(event, &private_data);
             return true;
         }
-        match check::asked(event) {
-            Answer::Allow => false,
-            Answer::Refuse => {
-                guard::run(|| ended(e.id));
-                drop_request(event, &tell::bare(Code::Program));
-                true
-            }
-            Answer::Gone => true,
-        }
+        check::refuses(event)
     }
 }
 
@@ -92,14 +84,18 @@ unsafe fn by_policy(shim: &'static Shim, e: &RdmaCmEvent) -> Fate {
     if decision.refuses() {
         return Fate::Refuse(tell::private_data(&decision));
     }
-    let key = match last_served() {
-        Some((handle, _)) => Key::Handle(handle),
-        None => Key::Id(e.id as usize),
-    };
     if let Some(seat) = decision.seat {
-        leave(shim.state().tenants.seats.put(key, seat));
+        leave(shim.state().tenants.seats.put(key(e.id), seat));
     }
     Fate::Pass
+}
+
+/// By what the seat of the request that this thread has just taken is known.
+pub fn key(id: *const RdmaCmId) -> Key {
+    match last_served() {
+        Some((handle, _)) => Key::Handle(handle),
+        None => Key::Id(id as usize),
+    }
 }
 
 /// What a request's id says of its peer; the service's port is the local one.

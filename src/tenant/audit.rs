@@ -1,6 +1,6 @@
 //! The audit log: one JSON line for each decision, never more than `tenant.audit_per_s`.
 
-use super::decide::{Current, Decision, Way};
+use super::decide::{Decision, Way};
 use crate::boundary::shim::Shim;
 use crate::lock::lock;
 use crate::stats::now_ns;
@@ -24,7 +24,7 @@ pub struct Audit {
 
 impl Audit {
     /// Writes the line of a decision, if one is wanted.
-    pub fn note(&self, shim: &Shim, current: &Current, way: Way, ask: &Ask, decision: &Decision) {
+    pub fn note(&self, shim: &Shim, policy: &str, way: Way, ask: &Ask, decision: &Decision) {
         let settings = &shim.config.tenant;
         let Some(path) = settings.audit.as_ref() else {
             return;
@@ -43,7 +43,7 @@ impl Audit {
         }
         let _one = lock(&self.writing);
         let dropped = self.dropped.swap(0, Ordering::Relaxed);
-        let line = entry(shim, current, way, ask, decision, dropped) + "\n";
+        let line = entry(shim, policy, way, ask, decision, dropped) + "\n";
         if let Err(errno) = output::to_file(&path, &line) {
             self.dropped.fetch_add(dropped + 1, Ordering::Relaxed);
             if !self.told.swap(true, Ordering::Relaxed) {
@@ -56,7 +56,7 @@ impl Audit {
 
 fn entry(
     shim: &Shim,
-    current: &Current,
+    policy: &str,
     way: Way,
     ask: &Ask,
     decision: &Decision,
@@ -88,7 +88,7 @@ fn entry(
             .map(|r| r.limit),
         retry_after_ms: refused.and_then(|r| r.retry_after_ms),
         line: decision.line,
-        policy: &current.file,
+        policy,
         dropped,
     })
 }

@@ -13,6 +13,7 @@ use crate::entry::own_checks::{cmshim_access_check, cmshim_access_request};
 use crate::keeper;
 use crate::lock::lock;
 use cmshim_core::tenant::reason::Code;
+use cmshim_core::tenant::Ask;
 use libc::{c_int, c_void, sockaddr, sockaddr_storage};
 use std::cell::Cell;
 use std::collections::HashMap;
@@ -42,12 +43,19 @@ pub fn register(check: cmshim_access_check, user: *mut c_void) {
     }
 }
 
-/// What came of asking.
-pub enum Answer {
-    Allow,
-    Refuse,
-    /// It took too long: the request was refused meanwhile, and is gone.
-    Gone,
+/// Is there one? Then a request that the policy lets through is not decided yet.
+pub fn registered() -> bool {
+    !REGISTERED.load(Ordering::Acquire).is_null()
+}
+
+/// How a check says no.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum No {
+    Said,
+    /// It never returned, and its thread does something else.
+    Left,
+    /// It took too long.
+    Late,
 }
 
 /// Requests about which the program is being asked.
@@ -61,11 +69,20 @@ struct Inner {
 }
 
 struct Pending {
-    /// Address of the event; 0 once it is answered.
-    event: usize,
+    /// `None` once it is answered.
+    open: Option<Open>,
     deadline: Option<Instant>,
     /// Until the check has returned.
     _kept: Box<Kept>,
+}
+
+/// A request that nobody has answered.
+struct Open {
+    /// Its address.
+    event: usize,
+    ask: Ask,
+    /// The policy would have refused it, and told so.
+    observed: bool,
 }
 
 /// What the check's pointers lead to: copies, since the keeper may destroy the id meanwhile.
@@ -81,22 +98,27 @@ thread_local! {
     static ASKING: Cell<Option<(u64, usize)>> = const { Cell::new(None) };
 }
 
-/// Asks the program about a request.
+/// Asks the program about a request: true if it was refused, and is gone now. Not inlined: its frame is known to be
+/// deeper than that of the entry, which `clean_up` compares.
 ///
 /// # Safety
 /// A whole event, handed over and not acked.
-pub unsafe fn asked(event: *mut RdmaCmEvent) -> Answer {
+#[inline(never)]
+pub unsafe fn refuses(event: *mut RdmaCmEvent) -> bool {
     // SAFETY: null, or from Box::into_raw and never freed.
     let Some(registered) = (unsafe { REGISTERED.load(Ordering::Acquire).as_ref() }) else {
-        return Answer::Allow;
+        return false;
     };
-    let Some(shim) = shim::existing() else {
-        return Answer::Allow;
+    let Some(shim) = shim::existing().filter(|_| !guard::inside()) else {
+        return false;
     };
     // SAFETY: as promised by the caller.
     let put = guard::run(|| unsafe { put_down(shim, event) });
     let Some((token, request)) = put else {
-        return Answer::Allow;
+        // It cannot be asked: whom it would keep out must not come in for that.
+        // SAFETY: as promised by the caller.
+        unsafe { drop_request(event, &tell::bare(Code::Program)) };
+        return true;
     };
     ASKING.with(|a| a.set(Some((token, std::ptr::addr_of!(request) as usize))));
     let errno = guard::errno();
@@ -106,9 +128,17 @@ pub unsafe fn asked(event: *mut RdmaCmEvent) -> Answer {
     guard::set_errno(errno);
     ASKING.with(|a| a.set(None));
     match (guard::run(|| take_back(shim, token)).flatten(), answer) {
-        (None, _) => Answer::Gone,
-        (Some(_), 0) => Answer::Allow,
-        (Some(_), _) => Answer::Refuse,
+        // It took too long: the request was refused meanwhile.
+        (None, _) => true,
+        (Some(open), 0) => {
+            guard::run(|| decide::by_program(shim, &open.ask, open.observed, None));
+            false
+        }
+        (Some(open), _) => {
+            // SAFETY: as promised by the caller.
+            unsafe { refuse(shim, &open, No::Said) };
+            true
+        }
     }
 }
 
@@ -121,13 +151,12 @@ unsafe fn put_down(shim: &'static Shim, event: *mut RdmaCmEvent) -> (u64, cmshim
         true => 0,
         false => e.conn.private_data_len,
     };
+    // SAFETY: as promised by the caller.
+    let ask = unsafe { api::ask(e.id) }.unwrap_or_default();
     let kept = Box::new(Kept {
         peer: address.dst,
         local: address.src,
-        // SAFETY: as promised by the caller.
-        tenant: unsafe { api::ask(e.id) }
-            .and_then(|ask| decide::tenant_of(shim, &ask))
-            .and_then(|name| CString::new(name).ok()),
+        tenant: decide::tenant_of(shim, &ask).and_then(|name| CString::new(name).ok()),
         data: match length {
             0 => Vec::new(),
             // SAFETY: the event's private data has that length.
@@ -148,12 +177,18 @@ unsafe fn put_down(shim: &'static Shim, event: *mut RdmaCmEvent) -> (u64, cmshim
     };
     let limit = shim.config.tenant.check;
     let deadline = (!limit.is_zero() && shim.config.threads).then(|| Instant::now() + limit);
+    let seat = shim.state().tenants.seats.get(api::key(e.id));
+    let open = Open {
+        event: event as usize,
+        ask,
+        observed: seat.is_some_and(|seat| seat.observed),
+    };
     let token = {
         let mut inner = lock(&shim.state().tenants.checks.0);
         inner.next += 1;
         let token = inner.next;
         let pending = Pending {
-            event: event as usize,
+            open: Some(open),
             deadline,
             _kept: kept,
         };
@@ -167,29 +202,26 @@ unsafe fn put_down(shim: &'static Shim, event: *mut RdmaCmEvent) -> (u64, cmshim
     (token, request)
 }
 
-/// The event, if it has not been answered.
-fn take_back(shim: &Shim, token: u64) -> Option<*mut RdmaCmEvent> {
-    let pending = lock(&shim.state().tenants.checks.0)
-        .pending
-        .remove(&token)?;
-    (pending.event != 0).then_some(pending.event as *mut RdmaCmEvent)
+/// The request, if it has not been answered.
+fn take_back(shim: &Shim, token: u64) -> Option<Open> {
+    let mut inner = lock(&shim.state().tenants.checks.0);
+    inner.pending.remove(&token)?.open
 }
 
-/// A call begins: what this thread asked about before, and left without an answer, is refused.
-pub fn clean_up() {
-    let here = 0u8;
+/// A call begins, with `here` in its frame: what this thread asked about before, and left without an answer, is refused.
+pub fn clean_up(here: *const u8) {
     let Some((token, frame)) = ASKING.with(Cell::get) else {
         return;
     };
     // Deeper in the stack than the question: the check itself calls.
-    if (std::ptr::addr_of!(here) as usize) < frame {
+    if (here as usize) < frame {
         return;
     }
     ASKING.with(|a| a.set(None));
     let Some(shim) = shim::existing() else { return };
-    if let Some(event) = guard::run(|| take_back(shim, token)).flatten() {
+    if let Some(open) = guard::run(|| take_back(shim, token)).flatten() {
         // SAFETY: an event that only this thread knew.
-        unsafe { refuse(event) };
+        unsafe { refuse(shim, &open, No::Left) };
     }
 }
 
@@ -200,30 +232,29 @@ pub fn overdue(shim: &'static Shim) -> Option<Instant> {
         let due = guard::run(|| {
             let mut inner = lock(&shim.state().tenants.checks.0);
             let mut late = inner.pending.values_mut();
-            let late = late.find(|p| p.event != 0 && p.deadline.is_some_and(|d| d <= now))?;
-            Some(std::mem::replace(&mut late.event, 0) as *mut RdmaCmEvent)
+            late.find(|p| p.open.is_some() && p.deadline.is_some_and(|d| d <= now))?
+                .open
+                .take()
         });
-        let Some(event) = due.flatten() else { break };
-        guard::run(|| {
-            log::warn!(
-                "the program's access check has not returned after {} ms: the connect request is refused (tenant.check_ms)",
-                shim.config.tenant.check.as_millis()
-            );
-        });
+        let Some(open) = due.flatten() else { break };
         // SAFETY: it was taken out above, so nobody else answers it; the check has copies of what it looks at.
-        unsafe { refuse(event) };
+        unsafe { refuse(shim, &open, No::Late) };
     }
     let next = guard::run(|| {
         let inner = lock(&shim.state().tenants.checks.0);
-        let open = inner.pending.values().filter(|p| p.event != 0);
+        let open = inner.pending.values().filter(|p| p.open.is_some());
         open.filter_map(|p| p.deadline).min()
     });
     next.flatten()
 }
 
+/// Counts and tells of the refusal, and makes it.
+///
 /// # Safety
 /// As for `drop_request`.
-unsafe fn refuse(event: *mut RdmaCmEvent) {
+unsafe fn refuse(shim: &'static Shim, open: &Open, how: No) {
+    guard::run(|| decide::by_program(shim, &open.ask, open.observed, Some(how)));
+    let event = open.event as *mut RdmaCmEvent;
     // SAFETY: as promised by the caller.
     unsafe {
         let id = (*event).id;

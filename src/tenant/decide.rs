@@ -1,5 +1,6 @@
 //! A decision: rules first, then limits, then rates.
 
+use super::check::{self, No};
 use super::seats::Seat;
 use super::share::{Share, Tally};
 use super::{load, tell};
@@ -43,6 +44,7 @@ pub struct Refusal {
 }
 
 /// What came of it.
+#[derive(Default)]
 pub struct Decision {
     pub tenant: Option<String>,
     /// Line of the deciding table in the policy; 0 for the default.
@@ -70,13 +72,41 @@ pub fn about(shim: &'static Shim, way: Way, ask: &Ask, counted: bool) -> Option<
     let decision = weigh(&current, share, way, ask, counted);
     // Outgoing connects of which no rule says anything are not worth a count.
     let unruled = way == Way::Out && decision.line == 0;
+    // Where the program has a check of its own, that has the last word.
+    let asked = way == Way::In && check::registered();
     // A question that was answered with yes comes again when the connection is made.
-    if decision.refused.is_none() && (!counted || unruled) {
+    if decision.refused.is_none() && (!counted || unruled || asked) {
         return Some(decision);
     }
     tally(share, &decision);
     tell::decision(shim, &current, way, ask, &decision);
     Some(decision)
+}
+
+/// The program's own check was asked about a request that the policy let through, and said no in this way, or yes.
+/// Counts it and tells of it; `observed`: the policy would have refused it for a limit. Inside `guard::run`.
+pub fn by_program(shim: &'static Shim, ask: &Ask, observed: bool, no: Option<No>) {
+    let current = load::current(shim);
+    let share = shim.state().tenants.share.get();
+    let mut decision = match &current {
+        Some(current) => weigh(current, share, Way::In, ask, false),
+        None => Decision::default(),
+    };
+    let told = observed || decision.observed && decision.refused.is_some();
+    if told && no.is_none() {
+        return;
+    }
+    decision.observed = false;
+    decision.refused = no.map(|_| Refusal {
+        code: Code::Program,
+        tenant: decision.tenant.clone().unwrap_or_default(),
+        used: 0,
+        limit: 0,
+        retry_after_ms: None,
+    });
+    tally(share, &decision);
+    let file = current.as_ref().map_or("", |current| &current.file);
+    tell::by_program(shim, file, ask, &decision, no);
 }
 
 /// The tenant of an incoming connect, by the rules alone.
@@ -187,6 +217,7 @@ fn admit(
         *seat = subject.tos.map(|tos| Seat {
             row: None,
             tos: Some(tos),
+            observed: false,
         });
         let blind = limited && !current.limits_hold;
         return blind.then(|| refusal(Code::Unreadable, 0, None));
@@ -214,6 +245,7 @@ fn admit(
         *seat = Some(Seat {
             row: Some(row),
             tos: subject.tos,
+            observed: refused.is_some(),
         });
     }
     refused

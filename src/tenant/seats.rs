@@ -20,6 +20,8 @@ pub struct Seat {
     pub row: Option<usize>,
     /// Type of service, and so traffic class, of its packets.
     pub tos: Option<u8>,
+    /// It is held without right: the policy only observes.
+    pub observed: bool,
 }
 
 #[derive(Default)]
@@ -67,6 +69,7 @@ mod tests {
         let seat = Seat {
             row: Some(3),
             tos: None,
+            observed: false,
         };
         assert_eq!(seats.take(Key::Handle(7)), None);
         assert_eq!(seats.put(Key::Handle(7), seat), None);

@@ -1,6 +1,7 @@
 //! What is told of a decision: to the peer in the reject's private data, to the log as a line, to the audit log.
 
 use super::api::errno_of;
+use super::check::No;
 use super::decide::{Current, Decision, Refusal, Way};
 use crate::boundary::shim::Shim;
 use crate::reasons::emit::{self, Line};
@@ -42,16 +43,89 @@ fn reason(refusal: &Refusal) -> Reason<'_> {
 
 /// Tells of a decision: a refusal in a line, and everything that is wanted there in the audit log.
 pub fn decision(shim: &'static Shim, current: &Current, way: Way, ask: &Ask, decision: &Decision) {
-    shim.state()
-        .tenants
-        .audit
-        .note(shim, current, way, ask, decision);
+    let file = &current.file;
+    let words = |refusal: &Refusal| by_policy(decision, refusal, file);
+    told(shim, file, way, ask, decision, words);
+}
+
+/// As `decision`, where the program's own check decided.
+pub fn by_program(shim: &'static Shim, file: &str, ask: &Ask, decision: &Decision, no: Option<No>) {
+    let words = |refusal: &Refusal| by_check(shim, refusal, no);
+    told(shim, file, Way::In, ask, decision, words);
+}
+
+/// What a line says of a refusal's reason.
+struct Words {
+    /// It belongs to the code: lines and counts of one peer are told apart by it.
+    name: String,
+    summary: String,
+    next: String,
+}
+
+fn told(
+    shim: &'static Shim,
+    file: &str,
+    way: Way,
+    ask: &Ask,
+    decision: &Decision,
+    words: impl FnOnce(&Refusal) -> Words,
+) {
+    let audit = &shim.state().tenants.audit;
+    audit.note(shim, file, way, ask, decision);
     let Some(refusal) = &decision.refused else {
         return;
     };
-    stats::probes::refusal(0, refusal.code as u8);
+    if way == Way::In && decision.refuses() {
+        stats::probes::refusal(0, refusal.code as u8);
+    }
     if emit::wanted(shim, Severity::Warn) {
-        line(shim, way, ask, decision, refusal, &current.file);
+        line(shim, way, ask, decision, refusal, words(refusal));
+    }
+}
+
+fn by_policy(decision: &Decision, refusal: &Refusal, file: &str) -> Words {
+    let place = match decision.line {
+        0 => file.to_owned(),
+        line => format!("{file}:{line}"),
+    };
+    Words {
+        name: refusal.code.name().to_owned(),
+        summary: format!("tenant policy: {}", reason(refusal)),
+        next: match refusal.code {
+            Code::Unreadable => format!("cmshim policy check {file}"),
+            _ => format!(
+                "{place} decided. See cmshim policy test, and cmshim policy show {}",
+                std::process::id()
+            ),
+        },
+    }
+}
+
+fn by_check(shim: &Shim, refusal: &Refusal, no: Option<No>) -> Words {
+    let (how, summary, next) = match no {
+        Some(No::Left) => (
+            ", left",
+            "the program's own check did not return".to_owned(),
+            "It was left by longjmp or an exception",
+        ),
+        Some(No::Late) => (
+            ", late",
+            format!(
+                "the program's own check has not returned after {} ms (tenant.check_ms)",
+                shim.config.tenant.check.as_millis()
+            ),
+            "It has to be faster, or tenant.check_ms larger",
+        ),
+        _ => (
+            "",
+            reason(refusal).to_string(),
+            "This program's own log says why",
+        ),
+    };
+    Words {
+        name: format!("{}{how}", refusal.code.name()),
+        summary,
+        next: next.to_owned(),
     }
 }
 
@@ -61,7 +135,7 @@ fn line(
     ask: &Ask,
     decision: &Decision,
     refusal: &Refusal,
-    file: &str,
+    words: Words,
 ) {
     let verb = match decision.observed {
         true => "would be refused",
@@ -73,22 +147,10 @@ fn line(
         Way::Out if errno_of(refusal.code) == libc::ECONNREFUSED => "ECONNREFUSED",
         Way::Out => "EACCES",
     };
-    // The reason belongs to the code: lines and counts of one peer are told apart by it.
-    let code = format!("{what}; {}", refusal.code.name());
-    let place = match decision.line {
-        0 => file.to_owned(),
-        line => format!("{file}:{line}"),
-    };
-    let summary = format!("tenant policy: {}", reason(refusal));
-    let next = match refusal.code {
-        Code::Unreadable => format!("cmshim policy check {file}"),
-        _ => format!(
-            "{place} decided. See cmshim policy test, and cmshim policy show {}",
-            std::process::id()
-        ),
-    };
+    let code = format!("{what}; {}", words.name);
+    let (who, severity) = (Who::ThisProcess, Severity::Warn);
     let explanation =
-        Explanation::new(Who::ThisProcess, Severity::Warn, verb, code, summary).with_next(next);
+        Explanation::new(who, severity, verb, code, words.summary).with_next(words.next);
     let (src, dst) = ends(way, ask);
     let subject = Subject {
         src,

@@ -65,6 +65,7 @@ pub struct Entry<'a> {
     pub retry_after_ms: Option<u32>,
     /// 0 for a default.
     pub line: usize,
+    /// Empty for none: the program's own check decides alone.
     pub policy: &'a str,
     pub dropped: u64,
 }
@@ -87,7 +88,7 @@ pub fn line(entry: &Entry) -> String {
     object.number("limit", entry.limit);
     object.number("retry_after_ms", entry.retry_after_ms);
     object.number("line", Some(entry.line as u64).filter(|line| *line > 0));
-    object.text("policy", Some(entry.policy));
+    object.text("policy", Some(entry.policy).filter(|file| !file.is_empty()));
     object.number("dropped", Some(entry.dropped).filter(|lines| *lines > 0));
     object.end()
 }

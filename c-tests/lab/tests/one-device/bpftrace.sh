@@ -5,6 +5,9 @@
 # shellcheck source=../../guest/lib.sh
 . "$LAB_LIB"
 need bpftrace
+port=19900
+# shellcheck source=../../../include/tenant.sh
+. "$LAB_DIR/../include/tenant.sh"
 export LAB_PORT=18820
 scripts=$LAB_DIR/../../tools/bpftrace
 mountpoint -q /sys/kernel/tracing || mount -t tracefs tracefs /sys/kernel/tracing || skip "no tracefs"
@@ -25,6 +28,19 @@ attached() { # NAME
     nap 2
 }
 
+# Two servers refuse a connect over IPv6: the program itself, and a policy.
+refusals() {
+    cp "$BIN/tenant/client" "$LAB_TMP/six"
+    settings=(A=a)
+    serve rejects block then=reject at="fd77::1,$port" quiet=1
+    settings=(CMSHIM_TENANT_POLICY="$here/policy")
+    serve denies block at="fd77::1,$((port + 1))" quiet=1
+    await rejects denies
+    preloaded "$LAB_TMP/six" to=fd77::1 port=$port try port=$((port + 1)) try >"$LAB_TMP/six.out" 2>&1
+    ends rejects
+    ends denies
+}
+
 traced() { # NAME ARGS...   the script runs around one program with 5 connections and one that is refused
     local name=$1 tracer i
     shift
@@ -38,11 +54,14 @@ traced() { # NAME ARGS...   the script runs around one program with 5 connection
     attached "$name"
     preloaded "$BIN/stats/timed" 5 >"$LAB_TMP/$name.said" || fail "timed: $(cat "$LAB_TMP/$name.said")"
     preloaded "$BIN/behaviour/refused" >/dev/null 2>&1
+    [ "$name" != connections ] || refusals
     nap 1
     kill -INT $tracer
     wait $tracer
 }
 
+addresses
+policy "$here/policy" <<<'default = "deny"'
 traced connections "$CMSHIM_LIB"
 expect "$LAB_TMP/connections" "connect $LAB_ADDR:$LAB_PORT\$"
 expect "$LAB_TMP/connections" 'established after [0-9]+ us$'
@@ -52,6 +71,11 @@ expect "$LAB_TMP/connections" '^@connects\[refused\]: 1$'
 expect "$LAB_TMP/connections" '^@failed\[refused, 8, 8\]: 1$'
 for event in 0 2 4; do expect "$LAB_TMP/connections" "^@events\[timed, $event\]: 5\$"; done
 for event in 9 10; do expect "$LAB_TMP/connections" "^@events\[timed, $event\]: 10\$"; done
+expect "$LAB_TMP/connections" '^[0-9:]+ +six .*connect to an IPv6 address, port 19900$'
+expect "$LAB_TMP/connections" '^@refused\[server, 0\]: 1$'
+# The policy refuses in a thread of the library.
+expect "$LAB_TMP/connections" "^[0-9:]+ +cmshim-events +${server_of[denies]} +refuses a request: tenant check, reason 1 "
+expect "$LAB_TMP/connections" '^@refused\[cmshim-events, 1\]: '
 expect "$LAB_TMP/connections" '^@pool\[timed, (hit|miss)\]: [0-9]+$'
 
 traced kernel-events

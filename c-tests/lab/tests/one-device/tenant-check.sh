@@ -1,6 +1,7 @@
 #!/bin/bash
-# The program's own check (cmshim_set_access_check) in every mode: what it is told, and that it may block, jump, end its thread,
-# be replaced, and call; the next connect is served each time, and no id is left.
+# The program's own check (cmshim_set_access_check) in every mode: what it is told, and that it may block, jump, throw (C++),
+# panic (Rust), end its thread, be replaced, and call; the next connect is served each time, and no id is left. What it decides is in the audit log, the
+# log and the counts, once.
 # limit: 200
 # lane: pool-churn
 # shellcheck source=../../guest/lib.sh
@@ -33,29 +34,52 @@ $no
 $ok
 $no
 $ok
+$no
+$ok
 $ok
 $ok
 $ok
 $no
 10.77.0.101 -> 10.77.0.1: REJECTED 28, program, tenant ''"
 steps=(from=10.77.0.101 data=allow try data=refuse try from=10.77.0.103 data=allow try from=10.77.0.102 try
-    from=10.77.0.101 data=jump try data=allow try data=cancel try data=allow try data=block try sleep=1200 data=allow try
+    from=10.77.0.101 data=jump try data=allow try data=throw try data=allow try data=cancel try data=allow try data=block try sleep=1200 data=allow try
     data=errno try data=call try data=replace try data=allow try data=refuse try)
 answers() { # TENANT of 101
     seen allow 10.77.0.101 "$1"; asked refuse 10.77.0.101 "$1"; seen allow 10.77.0.103 none
     asked jump 10.77.0.101 "$1"; echo jumped
+    seen allow 10.77.0.101 "$1"; asked throw 10.77.0.101 "$1"; echo thrown
     seen allow 10.77.0.101 "$1"; asked cancel 10.77.0.101 "$1"; echo cancelled; seen allow 10.77.0.101 "$1"
     asked block 10.77.0.101 "$1"; echo "the check answers, too late, and the data is still there: 'block'"
     for data in allow errno call replace; do seen $data 10.77.0.101 "$1"; done
     echo "the other check is asked about 'allow'"; echo "the other check is asked about 'refuse'"
 }
 
-run_check() { # NAME nonblock|'' SETTING…
+# The same decisions as the client saw, in the audit log, and summed up in the statistics and for tenants.
+audited() { # NAME TENANT of 101
+    local yes='allow ' no='refuse program' lines counts="10 7" data
+    [ "$1" = alone ] || counts="9 8"
+    lines=$(for data in "$yes" "$no" 103 102 "$no" "$yes" "$no" "$yes" "$no" "$yes" "$no" "$yes" "$yes" "$yes" "$yes" "$no" "$no"; do
+        case $1-$data in
+            *-103) echo "10.77.0.103 none $yes" ;;
+            alone-102) echo "10.77.0.102 none $yes" ;;
+            *-102) echo "10.77.0.102 out refuse denied" ;;
+            *) echo "10.77.0.101 $2 $data" ;;
+        esac
+    done)
+    equal "$1: audit" "$lines" "$(jq -r '"\(.peer) \(.tenant // "none") \(.decision) \(.reason // "")"' "$LAB_TMP/$1.audit")"
+    equal "$1: counts" "$counts" "$("$CMSHIM" stat "${server_of[$1]}" --json | jq -r '.counters | "\(.tenants_allowed) \(.tenants_refused)"')"
+    [ "$1" = alone ] || equal "$1: counts of the tenant" "8 7" "$(CMSHIM_TENANT_DIR=$here/$1 "$CMSHIM" policy show "${server_of[$1]}" --json |
+        jq -r '.tenants[] | select(.name == "named") | "\(.allowed) \(.denied)"')"
+}
+
+run_check() { # NAME nonblock|'' THROWN SETTING…
     local name=$1 how=$2
-    shift 2
+    export THROWN=$BIN/tenant/$3.so
+    shift 3
     (
         mkdir "$here/$name" # each counts alone
-        export "$@" CMSHIM_TENANT_DIR="$here/$name" CMSHIM_TENANT_CHECK_MS=400 CMSHIM_LOG_FILE="$LAB_TMP/$name.log" LD_PRELOAD=$CMSHIM_LIB
+        export "$@" CMSHIM_TENANT_DIR="$here/$name" CMSHIM_TENANT_CHECK_MS=800 CMSHIM_TENANT_AUDIT="$LAB_TMP/$name.audit" CMSHIM_TENANT_AUDIT_ALLOWED=true
+        export CMSHIM_LOG_FILE="$LAB_TMP/$name.log" LD_PRELOAD=$CMSHIM_LIB
         # shellcheck disable=SC2086 # nothing, or a word
         exec "$BIN/tenant/check" "$LAB_ADDR" "$port" $how >"$LAB_TMP/$name.out" 2>&1
     ) &
@@ -63,10 +87,10 @@ run_check() { # NAME nonblock|'' SETTING…
     port_of[$name]=$((port++))
 }
 declare -A port_of=()
-run_check thread '' CMSHIM_TENANT_POLICY="$here/policy"
-run_check edge nonblock CMSHIM_TENANT_POLICY="$here/policy" CMSHIM_EVENTS_MODE=inline
-run_check off '' CMSHIM_TENANT_POLICY="$here/policy" CMSHIM_EVENTS_MODE=off
-run_check alone '' A=a
+run_check thread '' thrown CMSHIM_TENANT_POLICY="$here/policy"
+run_check edge nonblock panics CMSHIM_TENANT_POLICY="$here/policy" CMSHIM_EVENTS_MODE=inline
+run_check off '' thrown CMSHIM_TENANT_POLICY="$here/policy" CMSHIM_EVENTS_MODE=off
+run_check alone '' panics A=a
 await thread edge off alone
 clients=()
 for name in thread edge off alone; do
@@ -80,6 +104,7 @@ for name in thread edge off alone; do
         wanted=${outcomes/10.77.0.102 -> 10.77.0.1: REJECTED 28, denied, tenant \'out\'/10.77.0.102 -> 10.77.0.1: ESTABLISHED 0} tenant=none
     fi
     equal "$name" "$wanted" "$(<"$LAB_TMP/$name.client")"
+    audited "$name" $tenant
     kill "${server_of[$name]}"
     finish "${server_of[$name]}" 10
     expect_status 0 $? "$name: $(<"$LAB_TMP/$name.out")"
@@ -89,5 +114,9 @@ for name in thread edge off alone; do
 server: listening
 $answers
 listener gone within 1 s: 1, kernel ids 1" "$(<"$LAB_TMP/$name.out")"
-    says "$name" "access check has not returned after 400 ms"
+    peer="connect request 10.77.0.1:${port_of[$name]} <- 10.77.0.101 refused[^:]*: "
+    says "$name" "${peer}the program's own check refused.*; program"
+    [ "$name" = edge ] || # which does not call again
+        says "$name" "${peer}the program's own check did not return.*; program, left"
+    says "$name" "${peer}the program's own check has not returned after 800 ms.*; program, late"
 done
