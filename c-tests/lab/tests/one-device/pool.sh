@@ -44,7 +44,7 @@ alike threads "$pool/threads"
 says program 'pool: hits [1-9]'
 
 # A fork while some lie ready: parent and child have a pool of their own, and neither leaves anything on the other's objects.
-alike forked "$pool/forked" apart
+alike forked "$pool/forked"
 shown program 'child exit status 7'
 says program 'pool: hits [1-9][^;]*; misses: [^;]*unknown 6;'
 [ "$(grep -c 'pool: hits [1-9]' "$(log_of program)")" = 2 ] || fault "not both have a pool: $(<"$(log_of program)")"
