@@ -1,7 +1,8 @@
 /* Queue pairs whose completion queues and channels librdmacm makes: all that can be seen of a set is the same bare and
  * from the pool, descriptor numbers included.
- * usage: bundles ids|data|closed|few|room */
+ * usage: bundles ids|data|closed|few|room|share|chroot|last */
 #include "pool.h"
+#include <setjmp.h>
 #include <fcntl.h>
 #include <sys/resource.h>
 
@@ -82,6 +83,19 @@ static void ids(void)
     say("descriptors left over: %d", least - channel->fd);
 }
 
+static sigjmp_buf out;
+static void crashed(int signal) { siglongjmp(out, signal); }
+
+/* No completion queue at all, and no rdma_create_qp: the device's library reads a null pointer. */
+static void no_queues(struct ibv_pd *pd)
+{
+    signal(SIGSEGV, crashed);
+    struct ibv_qp_init_attr attr = attributes(NULL);
+    if (sigsetjmp(out, 1)) say("no queues: crashed");
+    else say("no queues: %s", ibv_create_qp(pd, &attr) ? "made" : "none");
+    signal(SIGSEGV, SIG_DFL);
+}
+
 /* Completions arrive on the id's own channels. */
 static void data(void)
 {
@@ -111,6 +125,7 @@ static void data(void)
         cm_close(&p);
         let_fill();
     }
+    no_queues(kept->pd);
     cm_drop_id(kept);
 }
 
@@ -163,6 +178,63 @@ static void few(void)
     for (int i = 0; i < ROUNDS; i++) rdma_destroy_id(id[i]);
 }
 
+static void come_and_go(int times)
+{
+    for (int i = 0; i < times; i++) {
+        struct rdma_cm_id *id = cm_routed(channel, RDMA_PS_TCP);
+        struct ibv_qp_init_attr attr = attributes(NULL);
+        MUST(!rdma_create_qp(id, NULL, &attr));
+        cm_drop_id(id);
+        let_fill();
+    }
+}
+
+static int descriptors(void)
+{
+    int open = 0;
+    for (int fd = 0; fd < 5000; fd++) open += fcntl(fd, F_GETFD) >= 0;
+    return open;
+}
+
+/* Nearly all descriptors that the process may have are the program's. */
+static void share(void)
+{
+    struct rlimit limit = {64, 64};
+    MUST(!setrlimit(RLIMIT_NOFILE, &limit));
+    struct rdma_cm_id *kept = cm_routed(channel, RDMA_PS_TCP), *id[ROUNDS];
+    for (int round = 0; round < 3; round++) {
+        for (int i = 0; i < ROUNDS; i++) MUST(!cm_qp(id[i] = cm_routed(channel, RDMA_PS_TCP)));
+        for (int i = 0; i < ROUNDS; i++) cm_drop_id(id[i]);
+        let_fill();
+    }
+    int opened = 0;
+    while (dup(0) >= 0) opened++;
+    say("seven eighths are the program's: %d", opened + channel->fd >= 48);
+    cm_drop_id(kept);
+}
+
+/* Descriptors cannot be looked at in /proc any more. */
+static void *unseen(void *from)
+{
+    struct rdma_cm_id *kept = cm_routed(channel, RDMA_PS_TCP); /* so that the protection domain stays */
+    come_and_go(6);
+    int before = descriptors();
+    MUST(!from || (!chdir(from) && !chroot(".")));
+    come_and_go(16);
+    int more = descriptors() - before;
+    say("descriptors grew by more than a few: %d", more > 12);
+    cm_drop_id(kept);
+    return NULL;
+}
+
+/* The main thread is gone, and with it what /proc/self shows. */
+static void *last(void *main)
+{
+    pthread_join(*(pthread_t *)main, NULL);
+    unseen(NULL);
+    exit(0);
+}
+
 /* Sets lie ready, each with two descriptors, and the program needs all that it may have. */
 static void room(void)
 {
@@ -174,6 +246,7 @@ static void room(void)
         for (int i = 0; i < ROUNDS; i++) cm_drop_id(id[i]);
         let_fill();
     }
+    come_and_go(2); /* so that some lie ready now, however slow the machine */
     int opened = 0;
     struct rdma_event_channel *more, *latest = NULL;
     while ((more = rdma_create_event_channel())) {
@@ -195,7 +268,14 @@ int main(int argc, char **argv)
     else if (!strcmp(what, "closed")) closed();
     else if (!strcmp(what, "few")) few();
     else if (!strcmp(what, "room")) room();
-    else return 2;
+    else if (!strcmp(what, "share")) share();
+    else if (!strcmp(what, "chroot")) unseen("/sys/kernel");
+    else if (!strcmp(what, "last")) {
+        static pthread_t self, other;
+        self = pthread_self();
+        MUST(!pthread_create(&other, NULL, last, &self));
+        pthread_exit(NULL);
+    } else return 2;
     rdma_destroy_event_channel(channel);
     return 0;
 }

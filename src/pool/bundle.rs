@@ -160,6 +160,7 @@ pub fn next_channel(context: *const IbvContext) -> Option<*mut IbvCompChannel> {
         };
         (key.context == context as usize).then_some((at as *mut IbvCompChannel, after))
     })
+    .inspect(|_| channel::handed_out())
 }
 
 /// ibv_create_cq inside rdma_create_qp.

@@ -4,16 +4,24 @@
 //! and is given the lowest free one when it is handed out, as a new one would have.
 
 use crate::abi::verbs::{IbvCompChannel, IbvContext};
-use crate::real;
+use crate::{real, sys};
 use cmshim_core::pool::Pair;
 use libc::c_int;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 /// Channels wait from half of the descriptor limit upwards, and never from higher than here: a high
 /// number makes the kernel's table larger.
-const HIGHEST: c_int = 4096;
+const HIGHEST: u64 = 4096;
+/// At most one in so many of the descriptors that the process may have.
+const SHARE: u64 = 8;
 
-/// Opens a pair, out of the way of the program's descriptors; `None` if that cannot be, or if the program
-/// has half of those that it may have.
+/// Channels that the pool has. A forked child has its parent's open, too.
+static OURS: AtomicU64 = AtomicU64::new(0);
+/// Inode and device of what a channel's descriptor leads to.
+static INODE: [AtomicU64; 2] = [AtomicU64::new(0), AtomicU64::new(0)];
+
+/// Opens a pair, out of the way of the program's descriptors; `None` if that cannot be, if the program
+/// has half of those that it may have, or if our share is taken.
 pub fn open_pair(context: *mut IbvContext) -> Option<Pair> {
     let first = open_high(context)?;
     let Some(second) = open_high(context) else {
@@ -24,36 +32,59 @@ pub fn open_pair(context: *mut IbvContext) -> Option<Pair> {
 }
 
 fn open_high(context: *mut IbvContext) -> Option<usize> {
+    let limit = descriptor_limit();
+    if (OURS.load(Ordering::Relaxed) + 1) * SHARE > limit {
+        return None;
+    }
     let open = real::ibv_create_comp_channel()?;
     // SAFETY: the context of the program's id, which is open during its call.
     let channel = unsafe { open(context) };
     if channel.is_null() {
         return None;
     }
-    let waiting = lowest_waiting();
+    OURS.fetch_add(1, Ordering::Relaxed);
+    let least = (limit / 2).min(HIGHEST) as c_int;
     // SAFETY: the real library just made it.
-    let scarce = unsafe { (*channel).fd } >= waiting;
-    if !scarce && move_to(channel, waiting) {
+    let fd = unsafe { (*channel).fd };
+    for (known, now) in INODE.iter().zip(inode(fd)) {
+        known.store(now, Ordering::Relaxed);
+    }
+    if fd < least && move_to(channel, least) {
         return Some(channel as usize);
     }
     close(channel as usize);
     None
 }
 
-fn lowest_waiting() -> c_int {
+fn descriptor_limit() -> u64 {
     let mut limit = libc::rlimit {
         rlim_cur: 0,
         rlim_max: 0,
     };
     // SAFETY: `limit` is writable.
     unsafe { libc::getrlimit(libc::RLIMIT_NOFILE, &mut limit) };
-    c_int::try_from(limit.rlim_cur / 2).map_or(HIGHEST, |half| half.min(HIGHEST))
+    limit.rlim_cur
+}
+
+/// What a descriptor leads to; zeroes if it is not open.
+fn inode(fd: c_int) -> [u64; 2] {
+    // SAFETY: zero is a valid value of the plain structure, which the call fills.
+    unsafe {
+        let mut stat: libc::stat = std::mem::zeroed();
+        libc::fstat(fd, &mut stat);
+        [stat.st_ino, stat.st_dev]
+    }
 }
 
 /// Gives the channel the lowest free number; false if it is not what it was, or no number is free.
 pub fn bring_down(channel: usize) -> bool {
     let channel = channel as *mut IbvCompChannel;
     is_own(channel) && move_to(channel, 0)
+}
+
+/// The program has it from now on.
+pub fn handed_out() {
+    OURS.fetch_sub(1, Ordering::Relaxed);
 }
 
 /// Gives the channel the lowest free number that is not below `least`. Nobody waits on the old one.
@@ -78,12 +109,16 @@ fn is_own(channel: *const IbvCompChannel) -> bool {
     let fd = unsafe { (*channel).fd };
     // The name that the kernel gives it (`ufile_alloc`, drivers/infiniband/core/uverbs_std_types_async_fd.c
     // and uverbs_std_types_cq.c: "[infinibandevent]").
-    std::fs::read_link(format!("/proc/self/fd/{fd}"))
-        .is_ok_and(|name| name.as_os_str() == "anon_inode:[infinibandevent]")
+    match std::fs::read_link(sys::descriptor_path(fd)) {
+        Ok(name) => name.as_os_str() == "anon_inode:[infinibandevent]",
+        // It is closed, or there is no /proc in sight (chroot): all channels lead to one inode.
+        Err(_) => inode(fd) == [&INODE[0], &INODE[1]].map(|known| known.load(Ordering::Relaxed)),
+    }
 }
 
 /// Closes a channel of the pool, on which no completion queue stands any more.
 pub fn close(channel: usize) {
+    OURS.fetch_sub(1, Ordering::Relaxed);
     let at = channel as *mut IbvCompChannel;
     if !is_own(at) {
         // SAFETY: the channel is the pool's own. Its number is not, any more: nothing is to be closed.

@@ -12,6 +12,7 @@
 use super::own::Words;
 use super::place::{Dead, Place};
 use crate::boundary::guard::errno;
+use crate::sys;
 use cmshim_core::config::Readers;
 use cmshim_core::stats::layout::{HEADER_WORDS, WORDS};
 use cmshim_core::stats::{places, Header};
@@ -136,8 +137,7 @@ fn unmap(words: &'static Words) {
 /// Gives the file its name. A name that is taken belongs to a dead process with our id, which makes room, or to a
 /// live one in another pid namespace, or to this one before an exec: then the next name is tried.
 fn link(file: &OwnedFd, place: &Place, header: &Header) -> Result<CString, i32> {
-    let own =
-        CString::new(format!("/proc/self/fd/{}", file.as_raw_fd())).map_err(|_| libc::EINVAL)?;
+    let own = CString::new(sys::descriptor_path(file.as_raw_fd())).map_err(|_| libc::EINVAL)?;
     for attempt in 0..places::SAME_PID {
         let name =
             CString::new(places::file_name(header.pid, attempt)).map_err(|_| libc::EINVAL)?;

@@ -115,7 +115,7 @@ impl Place {
     /// Removes files of dead processes where there are many files.
     pub fn thin_out(&self) {
         // The descriptor's own name: the directory is the one that was checked.
-        let Ok(names) = sys::list::names(format!("/proc/self/fd/{}", self.fd())) else {
+        let Ok(names) = sys::list::names(sys::descriptor_path(self.fd())) else {
             return;
         };
         let names: Vec<CString> = names

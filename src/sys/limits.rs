@@ -25,7 +25,7 @@ pub fn descriptors() -> Option<Descriptors> {
     if unsafe { libc::getrlimit(libc::RLIMIT_NOFILE, &mut limit) } != 0 {
         return None;
     }
-    let open = match super::list::names("/proc/self/fd") {
+    let open = match super::list::names("/proc/thread-self/fd") {
         // One of them is that of the directory.
         Ok(all) => (all.len() as u64).saturating_sub(1),
         Err(e) if e.raw_os_error() == Some(libc::EMFILE) => limit.rlim_cur,

@@ -27,6 +27,12 @@ fn readable(name: &[u8]) -> String {
     }
 }
 
+/// The name of a descriptor in /proc. The thread's own: /proc/self is the main thread's, and shows no
+/// descriptors any more once that has called pthread_exit.
+pub fn descriptor_path(fd: libc::c_int) -> String {
+    format!("/proc/thread-self/fd/{fd}")
+}
+
 /// When this process started, in clock ticks since boot (field 22 of /proc/PID/stat).
 pub fn start_time() -> Option<u64> {
     start_time_in(&std::fs::read("/proc/self/stat").ok()?)

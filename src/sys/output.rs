@@ -47,7 +47,7 @@ fn reopened() -> Option<std::fs::File> {
     OpenOptions::new()
         .write(true)
         .custom_flags(libc::O_CLOEXEC | libc::O_NONBLOCK | libc::O_NOCTTY)
-        .open("/proc/self/fd/2")
+        .open(super::descriptor_path(2))
         .ok()
 }
 
@@ -73,7 +73,7 @@ fn is_terminal_or_null(s: &stat) -> bool {
 
 /// Does this process hold the reading end? Then the pipe is one by which its threads talk.
 fn read_by_ourselves(pipe: &stat) -> bool {
-    let Ok(all) = super::list::names("/proc/self/fd") else {
+    let Ok(all) = super::list::names("/proc/thread-self/fd") else {
         return true;
     };
     all.iter()

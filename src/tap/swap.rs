@@ -8,6 +8,7 @@ use crate::abi::cm::RdmaEventChannel;
 use crate::boundary::shim::Shim;
 use crate::real;
 use crate::stats::{self, Bypass};
+use crate::sys;
 use libc::c_int;
 use std::cell::Cell;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -240,7 +241,7 @@ fn soft_limit() -> u64 {
 /// Only the kernel's event channels are character devices that librdmacm opened at this number; its
 /// number may have become something else's if the program closed it itself.
 fn is_event_channel(fd: c_int) -> bool {
-    let Ok(name) = std::fs::read_link(format!("/proc/self/fd/{fd}")) else {
+    let Ok(name) = std::fs::read_link(sys::descriptor_path(fd)) else {
         return false;
     };
     name.ends_with("rdma_cm")

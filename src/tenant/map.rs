@@ -7,6 +7,7 @@
 use crate::boundary::guard::errno;
 use crate::stats::file::check_limit;
 use crate::stats::place::Place;
+use crate::sys;
 use cmshim_core::tenant::share::{
     header, header_words, HEADER_WORDS, ROWS, ROW_WORDS, SLOTS, SLOT_WORDS,
 };
@@ -149,7 +150,7 @@ fn make(place: &Place, name: &CStr, policy: &str) -> Result<(), i32> {
     check_limit(BYTES as u64)?;
     let flags = libc::O_TMPFILE | libc::O_RDWR | libc::O_CLOEXEC;
     let words = header_words(policy);
-    let own = |fd: c_int| std::ffi::CString::new(format!("/proc/self/fd/{fd}"));
+    let own = |fd: c_int| std::ffi::CString::new(sys::descriptor_path(fd));
     // SAFETY: NUL-terminated names, an open directory, our own descriptor, and a buffer that lives across the call.
     unsafe {
         let fd = libc::openat(place.fd(), c".".as_ptr(), flags, 0o600);
