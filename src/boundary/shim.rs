@@ -1,5 +1,6 @@
 //! The shim of this process: configuration read once, state renewed in a forked child.
 
+use crate::pool::fork;
 use crate::reasons::state::State;
 use crate::sink;
 use crate::sys;
@@ -78,7 +79,7 @@ impl Shim {
         for problem in problems {
             log::warn!("{problem}");
         }
-        sys::after_fork_in_child(renew_in_child);
+        sys::around_fork(fork::begins, fork::ended, renew_in_child);
         sys::at_exit(crate::reasons::at_exit);
         sys::at_exit(crate::pool::at_exit);
     }
@@ -119,11 +120,24 @@ impl Shim {
 /// In the child, the only thread is the one that forked.
 extern "C" fn renew_in_child() {
     if let Some(shim) = SHIM.get() {
+        let parents = shim.state.load(Ordering::Acquire);
         let fresh = Box::into_raw(Box::new(State::new()));
-        shim.state.store(fresh, Ordering::Release);
-        sys::no_own_threads();
-        crate::tap::fork_child();
-        crate::stats::fork_child();
+        if shim
+            .state
+            .compare_exchange(parents, fresh, Ordering::AcqRel, Ordering::Relaxed)
+            .is_ok()
+        {
+            sys::no_own_threads();
+            crate::tap::fork_child();
+            crate::stats::fork_child();
+        }
+    }
+}
+
+/// The first call of a process with memory of its own: it may be a child that no atfork handler saw (`clone`, `_Fork`).
+pub fn first_call_of_process(shim: &Shim) {
+    if shim.state().pid != std::process::id() {
+        renew_in_child();
     }
 }
 

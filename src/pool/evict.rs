@@ -1,7 +1,7 @@
 //! Ready ones go: before an object that they stand on, with their device, or because memory ran out.
 
 use super::counts::one;
-use super::{channel, enabled, Pool, Ready};
+use super::{channel, enabled, Pool, Ready, AT_EXIT};
 use crate::abi::verbs::{IbvCq, IbvQp};
 use crate::boundary::shim::Shim;
 use crate::lock::lock;
@@ -10,9 +10,6 @@ use cmshim_core::pool::Scope;
 use std::sync::atomic::Ordering;
 use std::sync::{MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
-
-/// At exit a creation is waited for no longer than this: the kernel ends it then.
-const AT_EXIT: Duration = Duration::from_millis(500);
 
 /// Everything of this scope is gone when this returns. It waits for one that is just being made, or
 /// destroyed by another thread. True if the object of the scope had been created through us.
@@ -50,16 +47,16 @@ pub fn abandon(shim: &Shim) {
     if let Some(book) = lock(&pool.book).as_mut() {
         book.end(evicted.flight);
     }
-    wait_for_all(shim);
+    wait_for_all(shim, AT_EXIT);
 }
 
 /// Waits for what is being made or destroyed, for a while.
-pub fn wait_for_all(shim: &Shim) {
+pub fn wait_for_all(shim: &Shim, limit: Duration) {
     let pool = &shim.state().pool;
-    let end = Instant::now() + AT_EXIT;
+    let end = Instant::now() + limit;
     let mut book = lock(&pool.book);
     while book.as_ref().is_some_and(|b| b.busy(Scope::All)) && Instant::now() < end {
-        book = wait(pool, book, AT_EXIT);
+        book = wait(pool, book, limit);
     }
 }
 

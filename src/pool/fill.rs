@@ -7,7 +7,7 @@ use crate::abi::verbs::{
 };
 use crate::boundary::{guard, shim::Shim};
 use crate::real;
-use cmshim_core::pool::{Job, Key, Pair};
+use cmshim_core::pool::{Book, Job, Key, Pair};
 use std::mem::MaybeUninit;
 use std::ptr::null_mut;
 use std::sync::atomic::Ordering;
@@ -31,7 +31,11 @@ pub fn work(shim: &'static Shim) -> Option<Instant> {
         if now.duration_since(begin) > SHIFT {
             return Some(now);
         }
-        match pool.with(shim, |book| book.next(now)) {
+        let next = |book: &mut Book<Ready>| match pool.forking.load(Ordering::Acquire) {
+            0 => book.next(now),
+            _ => Job::Wait(Some(now + SHIFT)),
+        };
+        match pool.with(shim, next) {
             Job::Wait(until) => return until,
             Job::Drop { flight, item } => {
                 evict::destroy(item);

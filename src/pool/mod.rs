@@ -10,6 +10,7 @@ pub mod create;
 pub mod events;
 pub mod evict;
 pub mod fill;
+pub mod fork;
 pub mod objects;
 mod probe;
 pub mod recycle;
@@ -23,7 +24,10 @@ use cmshim_core::pool::{Book, Caps, Front, Pair, Small, Verdict};
 use counts::Counts;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::sync::{Arc, Condvar, Mutex};
-use std::time::Instant;
+use std::time::{Duration, Instant};
+
+/// At exit a creation is waited for no longer than this: the kernel ends it then.
+const AT_EXIT: Duration = Duration::from_millis(500);
 
 /// The pool of one process. The book's lock is never held during a real call, nor while another lock
 /// is taken.
@@ -38,6 +42,8 @@ pub struct Pool {
     hurry: AtomicU32,
     /// The process is exiting: nothing is made any more.
     closed: AtomicBool,
+    /// Threads that are in fork: nothing is begun meanwhile.
+    forking: AtomicU32,
     /// What the reuse probe said, by the device's name.
     verdicts: Mutex<Vec<(String, Verdict)>>,
     pub counts: Counts,
@@ -117,7 +123,7 @@ pub extern "C" fn at_exit() {
         guard::run(|| {
             let pool = &shim.state().pool;
             pool.closed.store(true, Ordering::Release);
-            evict::wait_for_all(shim);
+            evict::wait_for_all(shim, AT_EXIT);
             pool.counts.tell();
         });
     }

@@ -61,16 +61,11 @@ pub fn leaves(shim: &Shim, scope: Scope) -> bool {
     enabled(shim) && evict::evict(shim, scope)
 }
 
-/// A device is about to be closed.
+/// A device is about to be closed. It is forgotten now: as soon as it is closed, another thread may open one
+/// that gets its address.
 pub fn closes(shim: &Shim, context: *const IbvContext) {
     if enabled(shim) {
         events::device_gone(shim, context);
-    }
-}
-
-/// A device was closed.
-pub fn closed(shim: &Shim, context: *const IbvContext) {
-    if enabled(shim) {
         let pool = &shim.state().pool;
         pool.with(shim, |book| book.closed(context as usize));
     }

@@ -3,7 +3,8 @@
 use super::own::{self, Own};
 use super::place::{Place, UNSAFE};
 use super::{clock, file};
-use crate::boundary::{guard, shim::Shim};
+use crate::boundary::guard;
+use crate::boundary::shim::{self, Shim};
 use crate::sys;
 use cmshim_core::codes::errno;
 use cmshim_core::config::FAMILY_VARIABLE;
@@ -18,6 +19,10 @@ pub fn begin(shim: &'static Shim) {
     static HOPELESS: AtomicBool = AtomicBool::new(false);
     if own::get().is_some_and(Own::off) || HOPELESS.load(Ordering::Relaxed) {
         return;
+    }
+    if own::get().is_some() {
+        // It was wiped.
+        guard::run(|| shim::first_call_of_process(shim));
     }
     guard::run(|| match own::get_or_make() {
         Err(number) => {

@@ -71,8 +71,8 @@ fn secure() -> bool {
     unsafe { libc::getauxval(libc::AT_SECURE) != 0 }
 }
 
-/// Has `handler` run in each forked child, before fork returns there.
-pub fn after_fork_in_child(handler: extern "C" fn()) {
+/// Has these run before fork, and then in the parent and in the child, before fork returns there.
+pub fn around_fork(before: extern "C" fn(), parent: extern "C" fn(), child: extern "C" fn()) {
     extern "C" {
         fn pthread_atfork(
             prepare: Option<extern "C" fn()>,
@@ -80,8 +80,8 @@ pub fn after_fork_in_child(handler: extern "C" fn()) {
             child: Option<extern "C" fn()>,
         ) -> libc::c_int;
     }
-    // SAFETY: the handler is a function of this object, which is never unmapped (-z nodelete).
-    unsafe { pthread_atfork(None, None, Some(handler)) };
+    // SAFETY: they are functions of this object, which is never unmapped (-z nodelete).
+    unsafe { pthread_atfork(Some(before), Some(parent), Some(child)) };
 }
 
 /// Has `handler` run when the process exits.

@@ -34,6 +34,23 @@ pair rescued_qp CMSHIM_LOG_LEVEL=debug CMSHIM_POOL_WARM=8
 shown program 'rdma_create_qp(id, pd, &other) = 0'
 says program 'pool: .*evicted [1-9].*rescued 1'
 
+# Bad moments. (One arena, and nothing kept aside: the address of what was freed comes again, whichever thread asks.)
+OWN_PRELOAD=$BIN/pool/slow.so
+scene_fork() { run program "$BIN/pool/moments" fork; }
+pair fork CMSHIM_LOG_LEVEL=debug
+shown program 'children that did not end well: 0'
+scene_twin() { run program "$BIN/pool/moments" twin; }
+pair twin CMSHIM_LOG_LEVEL=debug
+shown program 'parent.s, too: 0'
+says program 'pool: hits [1-9]'
+scene_close() {
+    GLIBC_TUNABLES=glibc.malloc.tcache_count=0:glibc.malloc.arena_max=1 run program "$BIN/pool/moments" close
+}
+pair close CMSHIM_LOG_LEVEL=debug
+shown program 'the same address: 1'
+says program 'pool: hits [1-9]'
+OWN_PRELOAD=$BIN/behaviour/inject.so
+
 # 20 ms for each creation: nearly all of the program's connections find one ready. How long they take is make bench's.
 scene=slow
 export LAB_PORT=$((port += 1))
