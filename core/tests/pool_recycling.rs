@@ -113,6 +113,33 @@ fn only_what_ended_well_is_parked() {
 }
 
 #[test]
+fn an_address_that_is_another_one_s_says_nothing() {
+    let now = Instant::now();
+    let mut book = sound(now);
+    book.is_no_more(1);
+    assert_eq!(book.leaves(1, false), None);
+}
+
+#[test]
+fn one_that_was_given_back_has_no_later_life() {
+    let now = Instant::now();
+    let mut book = sound(now);
+    book.over(1, PEER);
+    assert!(park(&mut book, 1, 0, now));
+    let mut now = now + REST;
+    for _ in 0..2 {
+        // Nobody wants any of them.
+        now += Duration::from_secs(601);
+        while let Job::Drop { flight, .. } = book.next(now) {
+            book.end(flight);
+        }
+    }
+    assert_eq!(book.ready(), 0);
+    book.lives(&key(), 1, Caps::default());
+    assert!(!book.recycled(1), "another one at its address");
+}
+
+#[test]
 fn nothing_is_parked_unless_asked_for_or_on_a_device_that_failed() {
     let now = Instant::now();
     for mut book in [
@@ -123,6 +150,18 @@ fn nothing_is_parked_unless_asked_for_or_on_a_device_that_failed() {
         book.over(1, PEER);
         assert!(!park(&mut book, 1, 0, now));
     }
+}
+
+#[test]
+fn a_device_that_is_closed_is_not_tried_out_any_more() {
+    let now = Instant::now();
+    let mut book: Book<u32> = Book::new(settings(true), Default::default());
+    book.opened(CONTEXT);
+    assert!(book.lives(&key(), 1, Caps::default()));
+    let evicted = book.evict(Scope::Context(CONTEXT));
+    book.end(evicted.flight);
+    book.closed(CONTEXT);
+    assert!(!matches!(book.next(now), Job::Probe { .. }));
 }
 
 #[test]

@@ -1,7 +1,7 @@
 //! A creation: served from the pool, or noted so that the next ones can be.
 
 use super::counts::one;
-use super::{abi_caps, bundle, caps, enabled, evict, ring, Ready};
+use super::{abi_caps, bundle, caps, enabled, evict, recycle, ring, Ready};
 use crate::abi::verbs::{IbvPd, IbvQp, IbvQpInitAttr};
 use crate::boundary::shim::Shim;
 use crate::stats::{self, Bypass};
@@ -228,10 +228,12 @@ pub unsafe fn created(
     let (Some(before), Some(key), Some(after)) =
         (asked.before, asked.key, unsafe { attr.as_ref() })
     else {
+        recycle::stranger(shim, qp);
         return;
     };
     if !same_but_caps(&before, after) {
         pool.counts.miss(Miss::Changed);
+        recycle::stranger(shim, qp);
         return;
     }
     let now = Instant::now();

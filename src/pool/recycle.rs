@@ -30,12 +30,16 @@ pub fn on(shim: &Shim) -> bool {
 /// # Safety
 /// `qp` is the program's queue pair; `record` was taken out for it.
 pub unsafe fn parks(shim: &'static Shim, qp: *mut IbvQp, record: Option<&QpRecord>) -> bool {
-    if !on(shim) || qp.is_null() || record.is_some_and(|r| !r.unacked.is_empty()) {
+    if !on(shim) || qp.is_null() {
+        return false;
+    }
+    let pool = &shim.state().pool;
+    if record.is_some_and(|r| !r.unacked.is_empty()) {
+        pool.with(shim, |book| book.is_no_more(qp as usize));
         return false;
     }
     // SAFETY: as promised by the caller.
     let fresh = unsafe { (*qp).state } == RESET;
-    let pool = &shim.state().pool;
     let asked = asked(shim.state(), record, fresh);
     let Some(leaving) = pool.with(shim, |book| book.leaves(qp as usize, asked)) else {
         return false;
@@ -59,6 +63,14 @@ pub unsafe fn parks(shim: &'static Shim, qp: *mut IbvQp, record: Option<&QpRecor
         ring(shim, now);
     }
     parked
+}
+
+/// A queue pair was created that the pool has no say in. The one that had its address may have been destroyed past us.
+pub fn stranger(shim: &Shim, qp: *const IbvQp) {
+    if on(shim) {
+        let pool = &shim.state().pool;
+        pool.with(shim, |book| book.is_no_more(qp as usize));
+    }
 }
 
 /// May a peer know of this queue pair? Only an id that has not come to its connect yet is known not to have asked;

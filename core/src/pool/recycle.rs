@@ -65,7 +65,7 @@ pub(super) struct Recycling {
     live: Map<usize, Live>,
     parked: Vec<Parked>,
     /// Numbers of those on the shelves that had an earlier life, and the peer of that.
-    came_back: Vec<(usize, u128)>,
+    pub(super) came_back: Vec<(usize, u128)>,
     stale_peers: Vec<u128>,
     /// To be destroyed.
     doomed: Vec<(Key, usize, Caps)>,
@@ -125,6 +125,11 @@ impl<T: Small> Book<T> {
         if let Some(live) = self.recycling.live.get_mut(&number) {
             live.used = true;
         }
+    }
+
+    /// Whatever has this number is another one, or will be.
+    pub fn is_no_more(&mut self, number: usize) {
+        self.recycling.live.remove(&number);
     }
 
     /// No connection of this one is left at the peer.
@@ -283,6 +288,7 @@ impl<T: Small> Book<T> {
     /// Takes out those of this scope, and those keys.
     pub(super) fn evict_parked(&mut self, scope: Scope, items: &mut Vec<T>, keys: &mut Vec<Key>) {
         let of = &mut self.recycling;
+        of.to_probe.retain(|c| scope != Scope::Context(*c));
         let parked = of.parked.extract_if(.., |p| scope.covers(&p.key));
         let parked = parked.map(|p| (p.key, p.number, p.caps));
         let mut gone: Vec<_> = parked.collect();

@@ -16,6 +16,8 @@ impl<T: Small> Book<T> {
             return Job::Probe { flight, context };
         }
         if let Some((key, item)) = self.next_doomed().or_else(|| self.next_surplus()) {
+            let number = item.small().map(|(number, _)| number);
+            self.recycling.came_back.retain(|(n, _)| Some(*n) != number);
             let flight = self.depart(vec![key]);
             return Job::Drop { flight, item };
         }
