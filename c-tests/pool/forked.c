@@ -1,5 +1,6 @@
-/* Forked while queue pairs lie ready: the child makes its own and uses what it inherited, the parent goes on, and both see
- * what they see bare. */
+/* Forked while queue pairs lie ready: child and parent see what they see bare.
+ * usage: forked apart    the child makes its own and uses what it inherited, and the parent goes on
+ *        forked daemon   the parent is gone, and the child destroys what it inherited */
 #include "pool.h"
 
 enum { KEPT = 3, ROUNDS = 6 };
@@ -63,7 +64,21 @@ static void apart(struct set s)
     go_on("parent again", s);
 }
 
-int main(void)
+/* The child of a parent that is gone. */
+static void orphan(struct set s, struct ibv_qp **kept)
+{
+    pid_t parent = getpid(), pid = fork();
+    MUST(pid >= 0);
+    if (pid) _exit(0);
+    while (getppid() == parent) usleep(1000);
+    go_on("orphan", s);
+    for (int i = 0; i < KEPT; i++) TRY(ibv_destroy_qp(kept[i]));
+    TRY(ibv_destroy_cq(s.cq));
+    TRY(ibv_dealloc_pd(s.pd));
+    TRY(ibv_close_device(s.ctx));
+}
+
+static void with_ready_ones(int daemon)
 {
     struct set s = make(verbs_open());
     struct ibv_qp *kept[KEPT];
@@ -72,11 +87,33 @@ int main(void)
         let_fill();
     }
     let_fill();
+    if (daemon) {
+        orphan(s, kept);
+        return;
+    }
     apart(s);
     for (int i = 0; i < KEPT; i++) TRY(ibv_destroy_qp(kept[i]));
     TRY(ibv_destroy_cq(s.cq));
     TRY(ibv_dealloc_pd(s.pd));
     say_kernel_has("all destroyed");
     TRY(ibv_close_device(s.ctx));
+}
+
+int main(int argc, char **argv)
+{
+    int ends[2];
+    char byte;
+    if (argc < 2 || strcmp(argv[1], "daemon")) {
+        with_ready_ones(0);
+        return 0;
+    }
+    MUST(!pipe(ends));
+    if (!fork()) {
+        close(ends[0]);
+        with_ready_ones(1);
+        return 0;
+    }
+    close(ends[1]);
+    MUST(!read(ends[0], &byte, 1)); /* until the last of them is gone */
     return 0;
 }

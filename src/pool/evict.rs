@@ -38,16 +38,24 @@ pub fn evict(shim: &Shim, scope: Scope) -> bool {
 /// The shim goes off: nothing of the pool may stay, as no destruction comes by any more. What is just being
 /// made is destroyed by the keeper when it lands, and waited for, but not for long: it may be the keeper that broke.
 pub fn abandon(shim: &Shim) {
+    shim.state().pool.closed.store(true, Ordering::Release);
+    empty(shim, AT_EXIT);
+}
+
+/// Nothing lies ready any more when this returns, and nothing is just being made, unless that takes longer than `limit`.
+pub fn empty(shim: &Shim, limit: Duration) {
     let pool = &shim.state().pool;
-    pool.closed.store(true, Ordering::Release);
     let evicted = lock(&pool.book).as_mut().map(|b| b.evict(Scope::All));
     let Some(evicted) = evicted else { return };
-    evicted.items.into_iter().for_each(destroy);
+    for item in evicted.items {
+        destroy(item);
+        pool.counts.destroyed(&pool.counts.evicted);
+    }
     evicted.pairs.into_iter().flatten().for_each(channel::close);
     if let Some(book) = lock(&pool.book).as_mut() {
         book.end(evicted.flight);
     }
-    wait_for_all(shim, AT_EXIT);
+    wait_for_all(shim, limit);
 }
 
 /// Waits for what is being made or destroyed, for a while.

@@ -1,5 +1,6 @@
 //! fork while the keeper is at work: the child would get the locks of the real libraries as they are at that
 //! moment, with nobody to release them. So the keeper is let finish what it does, and begins nothing meanwhile.
+//! And nothing lies ready: a child that goes on in its parent's place (a daemon) may destroy what it inherited.
 
 use super::evict;
 use crate::boundary::{guard, shim};
@@ -13,7 +14,7 @@ const LONGEST: Duration = Duration::from_millis(100);
 pub extern "C" fn begins() {
     if let Some(shim) = shim::existing() {
         shim.state().pool.forking.fetch_add(1, Ordering::AcqRel);
-        guard::run(|| evict::wait_for_all(shim, LONGEST));
+        guard::run(|| evict::empty(shim, LONGEST));
     }
 }
 

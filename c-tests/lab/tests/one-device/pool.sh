@@ -44,10 +44,14 @@ alike threads "$pool/threads"
 says program 'pool: hits [1-9]'
 
 # A fork while some lie ready: parent and child have a pool of their own, and neither leaves anything on the other's objects.
-alike forked "$pool/forked"
+alike forked "$pool/forked" apart
 shown program 'child exit status 7'
 says program 'pool: hits [1-9][^;]*; misses: [^;]*unknown 6;'
 [ "$(grep -c 'pool: hits [1-9]' "$(log_of program)")" = 2 ] || fault "not both have a pool: $(<"$(log_of program)")"
+# The child goes on as a daemon, and destroys what it inherited.
+alike forked_daemon "$pool/forked" daemon
+shown program 'ibv_destroy_cq(s.cq) = 0'
+shown program 'ibv_dealloc_pd(s.pd) = 0'
 
 # The shim goes off while some lie ready.
 alike off "$pool/off"
