@@ -41,6 +41,10 @@ refusals() {
     ends denies
 }
 
+# Other tests run the same programs meanwhile: these have names of their own.
+cp "$BIN/stats/timed" "$LAB_TMP/bt-timed"
+cp "$BIN/behaviour/refused" "$LAB_TMP/bt-refused"
+
 traced() { # NAME ARGS...   the script runs around one program with 5 connections and one that is refused
     local name=$1 tracer i
     shift
@@ -52,8 +56,8 @@ traced() { # NAME ARGS...   the script runs around one program with 5 connection
         nap 0.1
     done
     attached "$name"
-    preloaded "$BIN/stats/timed" 5 >"$LAB_TMP/$name.said" || fail "timed: $(cat "$LAB_TMP/$name.said")"
-    preloaded "$BIN/behaviour/refused" >/dev/null 2>&1
+    preloaded "$LAB_TMP/bt-timed" 5 >"$LAB_TMP/$name.said" || fail "timed: $(cat "$LAB_TMP/$name.said")"
+    preloaded "$LAB_TMP/bt-refused" >/dev/null 2>&1
     [ "$name" != connections ] || refusals
     nap 1
     kill -INT $tracer
@@ -66,17 +70,17 @@ traced connections "$CMSHIM_LIB"
 expect "$LAB_TMP/connections" "connect $LAB_ADDR:$LAB_PORT\$"
 expect "$LAB_TMP/connections" 'established after [0-9]+ us$'
 expect "$LAB_TMP/connections" 'failed: event 8, status 8 '
-expect "$LAB_TMP/connections" '^@connects\[timed\]: 5$'
-expect "$LAB_TMP/connections" '^@connects\[refused\]: 1$'
-expect "$LAB_TMP/connections" '^@failed\[refused, 8, 8\]: 1$'
-for event in 0 2 4; do expect "$LAB_TMP/connections" "^@events\[timed, $event\]: 5\$"; done
-for event in 9 10; do expect "$LAB_TMP/connections" "^@events\[timed, $event\]: 10\$"; done
+expect "$LAB_TMP/connections" '^@connects\[bt-timed\]: 5$'
+expect "$LAB_TMP/connections" '^@connects\[bt-refused\]: 1$'
+expect "$LAB_TMP/connections" '^@failed\[bt-refused, 8, 8\]: 1$'
+for event in 0 2 4; do expect "$LAB_TMP/connections" "^@events\[bt-timed, $event\]: 5\$"; done
+for event in 9 10; do expect "$LAB_TMP/connections" "^@events\[bt-timed, $event\]: 10\$"; done
 expect "$LAB_TMP/connections" '^[0-9:]+ +six .*connect to an IPv6 address, port 19900$'
-expect "$LAB_TMP/connections" '^@refused\[server, 0\]: 1$'
+expect "$LAB_TMP/connections" '^@refused\[server, 0\]: [1-9]'
 # The policy refuses in a thread of the library.
 expect "$LAB_TMP/connections" "^[0-9:]+ +cmshim-events +${server_of[denies]} +refuses a request: tenant check, reason 1 "
 expect "$LAB_TMP/connections" '^@refused\[cmshim-events, 1\]: '
-expect "$LAB_TMP/connections" '^@pool\[timed, (hit|miss)\]: [0-9]+$'
+expect "$LAB_TMP/connections" '^@pool\[bt-timed, (hit|miss)\]: [0-9]+$'
 
 traced kernel-events
 for event in 0 2 4 5 8 9 10; do expect "$LAB_TMP/kernel-events" "^@handler_us\[$event\]:"; done
