@@ -86,8 +86,9 @@ HELPER int of_this_process(const char *shown)
     return !access(task, F_OK);
 }
 
-/* What the kernel has of this process while it lives, as `rdma resource show` tells it. (The shell's children are not preloaded.) */
-HELPER void say_kernel_has(const char *when)
+/* Adds one list of what the kernel has of this process to the most that was seen: false if there is nothing. (The shell's
+ * children are not preloaded.) */
+HELPER int kernel_has(int most[3])
 {
     static const char *const kinds[] = {" lqpn ", " cqn ", " pdn "};
     int counts[3] = {0};
@@ -101,7 +102,24 @@ HELPER void say_kernel_has(const char *when)
         if (kind < 3 && of_this_process(line)) counts[kind]++;
     }
     MUST(!pclose(f));
-    say("%s, the kernel has %d queue pairs, %d completion queues, %d protection domains", when, counts[0], counts[1], counts[2]);
+    for (int kind = 0; kind < 3; kind++)
+        if (counts[kind] > most[kind]) most[kind] = counts[kind];
+    return counts[0] || counts[1] || counts[2];
+}
+
+/* What the kernel has of this process while it lives, as `rdma resource show` tells it. A trial of the device may be under way (with
+ * pool.recycle), and goes; a list may lack some, where other processes' objects go while the kernel makes it. */
+HELPER void say_kernel_has(const char *when)
+{
+    int most[3] = {0};
+    for (int i = 0; i < 8; i++) {
+        if (!kernel_has(most)) {
+            memset(most, 0, sizeof most);
+            break;
+        }
+        usleep(200000);
+    }
+    say("%s, the kernel has %d queue pairs, %d completion queues, %d protection domains", when, most[0], most[1], most[2]);
 }
 
 HELPER int poll_for(struct ibv_cq *cq, struct ibv_wc *wc, int ms)

@@ -4,6 +4,8 @@
 # lane: programs
 # shellcheck source=_twice.sh
 . "$(dirname "$0")/_twice.sh"
+# Other tests make and remove interfaces meanwhile, and libfabric looks at all.
+export FI_VERBS_IFACE=$LAB_NETDEV
 # the ports of its TCP control connection stay busy for a while
 wait_server=3
 commands() {
