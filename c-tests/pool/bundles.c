@@ -196,10 +196,10 @@ static int descriptors(void)
     return open;
 }
 
-/* Nearly all descriptors that the process may have are the program's. */
-static void share(void)
+/* The limit of descriptors is low, and sets were needed by the handful. The protection domain stays with the id. */
+static struct rdma_cm_id *with_few_descriptors(rlim_t most)
 {
-    struct rlimit limit = {64, 64};
+    struct rlimit limit = {most, most};
     MUST(!setrlimit(RLIMIT_NOFILE, &limit));
     struct rdma_cm_id *kept = cm_routed(channel, RDMA_PS_TCP), *id[ROUNDS];
     for (int round = 0; round < 3; round++) {
@@ -207,6 +207,13 @@ static void share(void)
         for (int i = 0; i < ROUNDS; i++) cm_drop_id(id[i]);
         let_fill();
     }
+    return kept;
+}
+
+/* Nearly all descriptors that the process may have are the program's. */
+static void share(void)
+{
+    struct rdma_cm_id *kept = with_few_descriptors(64);
     int opened = 0;
     while (dup(0) >= 0) opened++;
     say("seven eighths are the program's: %d", opened + channel->fd >= 48);
@@ -238,14 +245,7 @@ static void *last(void *main)
 /* Sets lie ready, each with two descriptors, and the program needs all that it may have. */
 static void room(void)
 {
-    struct rlimit limit = {96, 96};
-    MUST(!setrlimit(RLIMIT_NOFILE, &limit));
-    struct rdma_cm_id *kept = cm_routed(channel, RDMA_PS_TCP), *id[ROUNDS];
-    for (int round = 0; round < 3; round++) {
-        for (int i = 0; i < ROUNDS; i++) MUST(!cm_qp(id[i] = cm_routed(channel, RDMA_PS_TCP)));
-        for (int i = 0; i < ROUNDS; i++) cm_drop_id(id[i]);
-        let_fill();
-    }
+    struct rdma_cm_id *kept = with_few_descriptors(96);
     come_and_go(2); /* so that some lie ready now, however slow the machine */
     int opened = 0;
     struct rdma_event_channel *more, *latest = NULL;
