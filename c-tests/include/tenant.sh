@@ -3,7 +3,8 @@
 #
 #   addresses               peers to be: 10.77.0.101 to .112, 10.81.0.5, fd77::11, fd77::12
 #   policy FILE             writes standard input there, with "version = 1" before it
-#   serve NAME WAY OPTION…  a server (tenant/server.c), preloaded, in the background; its settings are in "settings".
+#   serve NAME WAY OPTION…  a server (tenant/server.c), preloaded, in the background; its settings are in "settings",
+#                           a preload under ours in "beneath".
 #                           $pid is it, its outputs are $LAB_TMP/NAME.out and .log; await NAME… before it is used
 #   client STEP…            a client (tenant/client.c), bare
 #   ends NAME [SECONDS]     SIGTERM, and it has to end well in that time
@@ -17,7 +18,7 @@ rm -rf "$here"
 mkdir -p "$here"
 export CMSHIM_TENANT_DIR=$here/share
 mkdir -p "$here/share"
-settings=()
+settings=() beneath=''
 declare -A server_of=()
 
 addresses() {
@@ -44,7 +45,7 @@ serve() { # NAME WAY OPTION…
     shift
     (
         [ "${#settings[@]}" = 0 ] || export "${settings[@]}"
-        export CMSHIM_LOG_FILE=$LAB_TMP/$name.log LD_PRELOAD=$CMSHIM_LIB
+        export CMSHIM_LOG_FILE=$LAB_TMP/$name.log LD_PRELOAD=$CMSHIM_LIB${beneath:+:$beneath}
         exec "$BIN/tenant/server" "$@" >"$LAB_TMP/$name.out" 2>&1
     ) &
     pid=$!

@@ -74,20 +74,16 @@ entry! {
 
 entry! {
     fn rdma_reject(id: *mut RdmaCmId, private_data: *const c_void, length: u8) -> c_int, missing -1;
+    @before |_shim| tenant::api::ended(id);
     // SAFETY: the program's id and private data.
-    after |shim, ended, _rc| unsafe {
-        tenant::api::ended(id);
-        refusals::ended(shim, ended, id, private_data, length);
-    };
+    after |shim, ended, _rc| unsafe { refusals::ended(shim, ended, id, private_data, length) };
 }
 
 entry! {
     fn rdma_reject_ece(id: *mut RdmaCmId, private_data: *const c_void, length: u8) -> c_int, missing -1;
+    @before |_shim| tenant::api::ended(id);
     // SAFETY: the program's id and private data.
-    after |shim, ended, _rc| unsafe {
-        tenant::api::ended(id);
-        refusals::ended(shim, ended, id, private_data, length);
-    };
+    after |shim, ended, _rc| unsafe { refusals::ended(shim, ended, id, private_data, length) };
 }
 
 entry! {

@@ -179,9 +179,11 @@ unsafe fn created(tap: &Tap, command: &Command) -> ssize_t {
 unsafe fn ends(tap: &Tap, command: &Command, id: usize) -> ssize_t {
     // SAFETY: as promised by the caller.
     unsafe {
+        let handle = command.u32(id);
+        let seat = tenant::kernel::ending(handle);
         let written = command.forward(tap);
-        if command.went_well(written) {
-            tenant::kernel::ended(command.u32(id));
+        if !command.went_well(written) {
+            tenant::kernel::lives_on(handle, seat);
         }
         written
     }

@@ -27,10 +27,10 @@ pub unsafe fn destroy_id(tap: &'static Tap, command: &Command) -> ssize_t {
         let uid = IDS.take(handle);
         let listened = LISTENERS.take(handle) != 0;
         let never_seen = NEVER_SEEN.take(handle) as u32;
-        let seat = tenant::kernel::take(handle);
+        let seat = tenant::kernel::ending(handle);
         let written = command.forward(tap);
         if !command.went_well(written) {
-            tenant::kernel::put_back(handle, seat);
+            tenant::kernel::lives_on(handle, seat);
             if uid != 0 {
                 IDS.set(handle, uid);
                 LISTENERS.set(handle, listened.into());
@@ -38,7 +38,6 @@ pub unsafe fn destroy_id(tap: &'static Tap, command: &Command) -> ssize_t {
             }
             return written;
         }
-        tenant::kernel::leave(seat);
         if listened || reads_ahead(tap) {
             let void = guard::run(|| void(tap, Gone::Id { handle, uid }, listened.then_some(uid)));
             correct(command, DESTROY_ID_RESPONSE, void.unwrap_or_default());

@@ -45,20 +45,33 @@ pub fn over(kind: i32) -> bool {
     )
 }
 
-/// Takes a seat away; the id may still go on to live.
-pub fn take(handle: u32) -> Option<Seat> {
-    let shim = shim::existing().filter(|_| on())?;
-    guard_or_inside(|| shim.state().tenants.seats.take(Key::Handle(handle)))
+/// A command is about to end this id's connection. Its place is free before the kernel tells the peer, whose next
+/// connect may be here before the command returns.
+pub fn ending(handle: u32) -> Option<Seat> {
+    let seat = take(handle);
+    leave(seat);
+    seat
 }
 
-/// It lives on.
-pub fn put_back(handle: u32, seat: Option<Seat>) {
-    if let (Some(seat), Some(shim)) = (seat, shim::existing()) {
-        guard_or_inside(|| {
-            shim.state().tenants.seats.put(Key::Handle(handle), seat);
-            None::<()>
-        });
-    }
+/// The command failed, and the connection lives on: it has its place again, even if another one took that meanwhile.
+pub fn lives_on(handle: u32, seat: Option<Seat>) {
+    let (Some(seat), Some(shim)) = (seat, shim::existing()) else {
+        return;
+    };
+    guard_or_inside(|| {
+        let tenants = &shim.state().tenants;
+        if let (Some(row), Some(share)) = (seat.row, tenants.share.get()) {
+            // Without a limit it never fails.
+            let _ = share.sit(row, None);
+        }
+        leave(tenants.seats.put(Key::Handle(handle), seat));
+        None::<()>
+    });
+}
+
+fn take(handle: u32) -> Option<Seat> {
+    let shim = shim::existing().filter(|_| on())?;
+    guard_or_inside(|| shim.state().tenants.seats.take(Key::Handle(handle)))
 }
 
 /// The connection is over: its place is free.

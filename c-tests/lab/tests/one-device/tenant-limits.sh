@@ -16,6 +16,10 @@ name = "two"
 peers = ["10.77.0.101", "10.77.0.102"]
 max_connections = 2
 [[tenant]]
+name = "one"
+peers = ["10.77.0.104"]
+max_connections = 1
+[[tenant]]
 name = "burst"
 peers = ["10.77.0.103"]
 rate = 0.5
@@ -37,7 +41,11 @@ serve inline edge at="$LAB_ADDR,$((port + 9))" quiet=1
 serve sync sync at="$LAB_ADDR,$((port + 10))" quiet=1
 settings=("${settings[0]}")
 serve forked fork at="$LAB_ADDR,$((port + 11))" quiet=1
-await accept own migrate reject close off inline sync forked
+beneath=$BIN/tenant/lagging.so
+serve lagging-reject block at="$LAB_ADDR,$((port + 13))" quiet=1 then=reject
+serve lagging-destroy epoll at="$LAB_ADDR,$((port + 14))" quiet=1 then=destroy
+beneath=''
+await accept own migrate reject close off inline sync forked lagging-reject lagging-destroy
 
 # After all that has come and gone before, exactly two places are there.
 two_places() { # WHAT PORT
@@ -71,6 +79,9 @@ for ((i = 0; i < 30; i++)); do # servers may lag behind what the client sees
 done
 equal "places taken after 200 connections of nine servers" 0 "$live"
 for n in 0 6; do two_places "two places at $n" $((port + n)); done
+# A place is free before the peer hears that its connection is over.
+equal "at once again" "10.77.0.104 -> 10.77.0.1: 3 times REJECTED 28, not ours
+10.77.0.104 -> 10.77.0.1: 3 times REJECTED 28, not ours" "$(client from=10.77.0.104 port=$((port + 13)) tries=3 port=$((port + 14)) tries=3)"
 # A client that dies.
 client port=$port from=10.77.0.102 keep keep die >"$LAB_TMP/died" 2>&1
 equal "dies" 2 "$(grep -c 'kept, ESTABLISHED' "$LAB_TMP/died")"
