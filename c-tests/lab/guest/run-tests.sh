@@ -46,7 +46,7 @@ run_test() { # NAME LIMIT SCRIPT
 tell_timeout() { # LIMIT
     local file
     for file in "$LAB_TMP"/*; do
-        [ -f "$file" ] && [ -s "$file" ] || continue
+        [ -f "$file" ] && grep -qI . "$file" || continue # programs are there, too
         echo "--- the end of ${file##*/}:"
         tail -n 3 "$file"
         echo

@@ -14,7 +14,7 @@ tests_of() {
         name=${name%.sh}
         limit=$(sed -nE 's/^# limit: *([0-9]+).*/\1/p' "$script" | head -n 1)
         # A limit ends what hangs; a busy machine is no reason to fail.
-        limit=$((${limit:-60} * ${LAB_PATIENCE:-2}))
+        limit=$((${limit:-60} * ${LAB_PATIENCE:-4}))
         lane=$(sed -nE 's/^# lane: *([a-z0-9-]+).*/\1/p' "$script" | head -n 1)
         grep -qE '^# parallel\b' "$script" && lane=${name//\//-}
         [ "$topology" != two-guests ] || lane=main

@@ -137,11 +137,14 @@ line() { # WORD TOPOLOGY NAME STATUS SECONDS [NOTE]
     printf '%s%s%s  %-11s  %-44s %6s s%s\n' "$on" "$1" "$off" "$2" "$3" "$5" "${6:+  $6}"
 }
 
+# As a part of our own output, whatever it is.
+legible() { LC_ALL=C tr -cd '\t\n -~' | cut -c 1-300 | sed 's/^/    | /'; }
+
 show_failure() { # TOPOLOGY NAME
     local dir=$STATE/logs/$1/$2 out
     for out in "$dir"/out "$dir"/[ab]/out; do
         [ -e "$out" ] || continue
-        tail -n "${LAB_TAIL:-15}" "$out" | sed 's/^/    | /'
+        tail -n "${LAB_TAIL:-15}" "$out" | legible
         say "    log: $out"
     done
     say "    a shell in the same state: c-tests/lab/shell $1"
@@ -175,7 +178,7 @@ explain_end() { # TOPOLOGY SIDE
         WHY[$topology]="the guest did not come up"
     fi
     say "lab: $topology${2:+ $2}: ${WHY[$topology]:-the guest ended early}; the end of its console:"
-    { grep -aE 'BUG:|Oops|Kernel panic' "$console" | head -n 5; tail -n 15 "$console"; } | sed 's/^/    | /'
+    { grep -aE 'BUG:|Oops|Kernel panic' "$console" | head -n 5; tail -n 15 "$console"; } | legible
     say "    console: $console"
 }
 

@@ -15,10 +15,10 @@ mountpoint -q /sys/kernel/debug || mount -t debugfs debugfs /sys/kernel/debug ||
 modprobe rdma_cm
 
 # bpftrace runs BEGIN first and then attaches one probe after another, which takes seconds on a busy machine: all are
-# there when a whole connection of another program has been seen.
+# there when a whole connection of another program has been seen, or when it opens no more of them.
 attached() { # NAME
     local i
-    [ "$1" = connections ] || { nap 5; return; }
+    [ "$1" = connections ] || { no_more_probes; return; }
     cp "$BIN/stats/timed" "$LAB_TMP/warm-up"
     for ((i = 0; i < 30; i++)); do
         preloaded "$LAB_TMP/warm-up" 1 >/dev/null || fail "the warm-up does not run"
@@ -26,6 +26,17 @@ attached() { # NAME
         grep -q 'warm-up .* established after' "$LAB_TMP/$1" && break
     done
     nap 2
+}
+
+no_more_probes() {
+    local i now before=0
+    for ((i = 0; i < 30; i++)); do
+        nap 4
+        now=$(find /proc/"$tracer"/fd -lname '*perf_event*' | wc -l)
+        [ "$now" = 0 ] || [ "$now" != "$before" ] || return
+        before=$now
+    done
+    fail "bpftrace has no probes, or never ends to attach: $now"
 }
 
 # Two servers refuse a connect over IPv6: the program itself, and a policy.
@@ -55,7 +66,9 @@ traced() { # NAME ARGS...   the script runs around one program with 5 connection
         kill -0 $tracer 2>/dev/null || fail "bpftrace ended: $(cat "$LAB_TMP/$name.err")"
         nap 0.1
     done
+    echo "$name: bpftrace is there after $SECONDS s"
     attached "$name"
+    echo "$name: its probes are there after $SECONDS s"
     preloaded "$LAB_TMP/bt-timed" 5 >"$LAB_TMP/$name.said" || fail "timed: $(cat "$LAB_TMP/$name.said")"
     preloaded "$LAB_TMP/bt-refused" >/dev/null 2>&1
     [ "$name" != connections ] || refusals
