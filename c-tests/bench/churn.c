@@ -1,12 +1,15 @@
 /* Connection churn: connect, disconnect and destroy, again and again, over one event channel.
- * usage: churn server ADDR PORT CYCLES          ends by itself after CYCLES connections
- *        churn client ADDR PORT CYCLES          prints the microseconds of a cycle: median mean */
+ * usage: churn server ADDR PORT CYCLES             ends by itself after CYCLES connections
+ *        churn client ADDR PORT CYCLES [TAKE GIVE] in turn with another client: each cycle waits for a byte of the fifo
+ *                                                  TAKE, and puts one into GIVE; prints the microseconds of every cycle */
 #include <arpa/inet.h>
+#include <fcntl.h>
 #include <rdma/rdma_cma.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+#include <unistd.h>
 
 enum { RESOLVE_MS = 5000 };
 
@@ -116,40 +119,39 @@ static void one_cycle(struct sockaddr_in *sa)
     drop(id);
 }
 
-static int smaller(const void *a, const void *b)
+/* Opened both ways: neither the first byte nor the last one needs somebody at the other end. */
+static int open_fifo(const char *path)
 {
-    double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
+    int fd = open(path, O_RDWR);
+    if (fd < 0) die(path);
+    return fd;
 }
 
-static void measure(struct sockaddr_in *sa, int cycles)
+static void in_turn(struct sockaddr_in *sa, int cycles, int take, int give)
 {
-    double *took = calloc(cycles, sizeof *took), sum = 0;
-    if (!took) die("calloc");
-    for (int i = 0; i < cycles; i++) {
+    for (char token; cycles > 0; cycles--) {
+        if (read(take, &token, 1) != 1) die("read");
         double begin = now_us();
         one_cycle(sa);
-        took[i] = now_us() - begin;
-        sum += took[i];
+        printf("%.1f\n", now_us() - begin);
+        if (write(give, &token, 1) != 1) die("write");
     }
-    qsort(took, cycles, sizeof *took, smaller);
-    printf("%.1f %.1f\n", took[cycles / 2], sum / cycles);
-    free(took);
 }
 
 int main(int argc, char **argv)
 {
     struct sockaddr_in sa = {.sin_family = AF_INET};
-    int cycles = argc == 5 ? atoi(argv[4]) : 0;
+    int cycles = argc == 5 || argc == 7 ? atoi(argv[4]) : 0;
     if (cycles < 1 || inet_pton(AF_INET, argv[2], &sa.sin_addr) != 1) {
-        fprintf(stderr, "usage: churn server|client ADDR PORT CYCLES\n");
+        fprintf(stderr, "usage: churn server|client ADDR PORT CYCLES [TAKE GIVE]\n");
         return 2;
     }
     sa.sin_port = htons(atoi(argv[3]));
     channel = rdma_create_event_channel();
     if (!channel) die("rdma_create_event_channel");
     if (!strcmp(argv[1], "server")) serve(&sa, cycles);
-    else measure(&sa, cycles);
+    else if (argc == 7) in_turn(&sa, cycles, open_fifo(argv[5]), open_fifo(argv[6]));
+    else while (cycles--) one_cycle(&sa);
     if (cq) ibv_destroy_cq(cq);
     if (pd) ibv_dealloc_pd(pd);
     rdma_destroy_event_channel(channel);

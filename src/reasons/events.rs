@@ -74,10 +74,10 @@ fn take_note(shim: &Shim, e: &RdmaCmEvent, id: IdPtr) -> IdRecord {
                 if !r.up() {
                     stats::add(Counter::ConnectionsOpen, 1);
                 }
-                r.established = Some(Instant::now());
+                r.since = Instant::now();
+                r.established = Some(r.since);
                 r.psns = thread::psns();
                 r.stage = Stage::Established;
-                r.since = Instant::now();
             }
             ev::REJECTED
             | ev::UNREACHABLE

@@ -72,14 +72,6 @@ pub fn pool_miss(why: Option<Bypass>) {
     }
 }
 
-/// A phase took this long, in ns.
-#[inline]
-pub fn time_ns(phase: Phase, ns: u64) {
-    if let Some(words) = own::words() {
-        measure(words, phase, ns);
-    }
-}
-
 /// What the given share of a phase's times is below, in ns; `None` if there is none.
 pub fn below(phase: Phase, percent: u64) -> Option<u64> {
     let words = own::words()?;

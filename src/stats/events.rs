@@ -1,7 +1,7 @@
 //! What an event leaves: counts, the end of a phase, a record.
 
 use super::calls::{begin_step, finish};
-use super::count::bump;
+use super::count::{bump, measure};
 use super::own::{self, Own, Words};
 use super::starts::Step;
 use super::{clock, peer, probes, recorder, Counter, Phase};
@@ -9,6 +9,18 @@ use crate::abi::cm::RdmaCmEvent;
 use cmshim_core::codes::event as ev;
 use cmshim_core::stats::layout::{COUNTERS, EVENTS};
 use cmshim_core::stats::{Record, What, EVENT_KINDS};
+use std::cell::Cell;
+
+thread_local! {
+    /// When the event that librdmacm takes in this thread's call was read from the kernel; 0: only now.
+    static READ_AHEAD_AT: Cell<u64> = const { Cell::new(0) };
+}
+
+/// librdmacm takes an event that was read from the kernel then (0: only now).
+#[inline]
+pub fn read_ahead_at(ns: u64) {
+    READ_AHEAD_AT.with(|at| at.set(ns));
+}
 
 /// An event was handed over.
 ///
@@ -30,6 +42,10 @@ pub unsafe fn handed_over(event: *const RdmaCmEvent) {
         return;
     };
     let now = clock::now_ns();
+    match READ_AHEAD_AT.with(Cell::take) {
+        0 => {}
+        at => measure(words, Phase::EventWait, now.saturating_sub(at)),
+    }
     let number = usize::try_from(e.event).map_or(EVENT_KINDS, |n| n.min(EVENT_KINDS));
     bump(words, EVENTS.item(number), 1);
     count(words, e);

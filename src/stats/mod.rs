@@ -21,7 +21,7 @@ mod starts;
 
 pub use calls::{first_id, id_of, learned, Began};
 pub use cmshim_core::stats::{Bypass, Counter, Entry, Phase};
-pub use events::{acked, handed_over};
+pub use events::{acked, handed_over, read_ahead_at};
 pub use own::fork_child;
 pub use peer::address as peer_address;
 pub use reasons::Kind as Reason;

@@ -6,7 +6,7 @@ use super::fetch::Fetched;
 use super::{swap, waiting};
 use crate::abi::ucm::GET_EVENT_RESPONSE;
 use crate::boundary::{guard, shim};
-use crate::stats::{self, Bypass, Phase};
+use crate::stats::{self, Bypass};
 use crate::tenant;
 use cmshim_core::ahead::{Event, BYTES};
 use libc::ssize_t;
@@ -82,6 +82,7 @@ unsafe fn from_kernel(tap: &Tap, command: &Command) -> ssize_t {
     // SAFETY: as promised by the caller; the kernel has just written the answer.
     unsafe {
         let written = command.forward(tap);
+        stats::read_ahead_at(0);
         if tenant::on() && command.went_well(written) {
             let answer = command.u64(GET_EVENT_RESPONSE) as *const u32;
             let (handle, kind) = (
@@ -109,8 +110,7 @@ fn batch() -> usize {
 /// # Safety
 /// A whole GET_EVENT of the program, whose answer has room for what it says.
 unsafe fn deliver(event: &Event, command: &Command) -> ssize_t {
-    let waited = stats::now_ns().saturating_sub(event.taken_at_ns());
-    stats::time_ns(Phase::EventWait, waited);
+    stats::read_ahead_at(event.taken_at_ns());
     if tenant::on() {
         tenant::kernel::served(event.handle(), event.kind(), event.decided());
     }

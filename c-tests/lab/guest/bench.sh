@@ -4,16 +4,6 @@
 
 rounds=${BENCH_ROUNDS:-5} connects=${BENCH_CONNECTS:-256} cycles=${BENCH_CYCLES:-100} starts=${BENCH_STARTS:-200} port=7800
 
-churn() { # SERVER CLIENT   (each bare, preloaded or uncounted)
-    local server
-    port=$((port + 1))
-    start "$1" "$BIN/bench/churn" server "$LAB_ADDR" "$port" "$cycles" >/dev/null
-    server=$!
-    wait_listen "$port"
-    "$2" "$BIN/bench/churn" client "$LAB_ADDR" "$port" "$cycles" || fail "churn does not run $2"
-    finish "$server" || fail "churn's server does not run $1"
-}
-
 startup() { # bare|preloaded PROGRAM ARGS...
     local how=$1 library=()
     shift
@@ -66,24 +56,43 @@ column_median() { # WHICH COLUMN
     awk -v column="$2" '{ print $column }' "$LAB_TMP/events.$1" | sort -n | awk '{ v[NR] = $1 } END { print v[int((NR + 1) / 2)] }'
 }
 
-# How far two rounds of the same kind are apart: a smaller difference between the kinds is none.
-spread() { # NAME
-    local kind
-    for kind in bare preloaded; do
-        sort -n "$LAB_TMP/$1.$kind" | awk -v name="${1//_/ }, ${kind/bare/off}" -v m="$(median "$LAB_TMP/$1.$kind")" \
-            '{ v[NR] = $1 } END { sub("preloaded", "on", name); printf "    %s: from %.0f to %.0f us, %.1f %% of the median\n", name, v[1], v[NR], 100 * (v[NR] - v[1]) / m }'
+# Two pairs of server and client make connections, one each in turn (bench/churn.c): what makes the machine slow for
+# longer than one hits both alike.
+in_turn() { # NAME FIRST SECOND CONNECTIONS   (each SERVER+CLIENT: bare, preloaded or uncounted)
+    local name=$LAB_TMP/$1 how clients=() servers=() fifos=(/run/first.turn /run/second.turn) i=0
+    [ -p "${fifos[0]}" ] || mkfifo "${fifos[@]}" || exit 1
+    for how in "$2" "$3"; do
+        port=$((port + 1))
+        start "${how%+*}" "$BIN/bench/churn" server "$LAB_ADDR" "$port" "$4" >/dev/null
+        servers+=($!)
+        wait_listen "$port"
+        start "${how#*+}" "$BIN/bench/churn" client "$LAB_ADDR" "$port" "$4" "${fifos[i]}" "${fifos[1 - i]}" >"$name.$i"
+        clients+=($!)
+        i=$((i + 1))
     done
-    paste "$LAB_TMP/$1.bare" "$LAB_TMP/$1.preloaded" |
-        awk '{ slower += $2 > $1 } END { printf "    on was slower than off in %d of %d neighbouring rounds\n", slower, NR }'
+    exec 8<>"${fifos[0]}"
+    printf x >&8 # the first turn
+    for i in 0 1; do
+        finish "${clients[i]}" 300 || fail "churn does not run in turn ($1)"
+        finish "${servers[i]}" || fail "churn's server does not end"
+    done
+    read -rN1 -u8 # the last turn, which nobody took
+    exec 8>&-
+    paste "$name.0" "$name.1" | awk '{ print $2 / $1, ($2 > $1) }' | sort -n | awk -v name="${1//_/ }" \
+        -v first="$(median "$name.0")" -v second="$(median "$name.1")" '{ ratio[NR] = $1; slower += $2 } END {
+            printf "%-34s %10.0f us %10.0f us   ratio of neighbours %.3f (half of them %.2f to %.2f; slower in %d of %d)\n",
+                name, first, second, ratio[int((NR + 1) / 2)], ratio[int((NR + 3) / 4)], ratio[int((3 * NR + 3) / 4)], slower, NR }'
 }
 
-echo "median of $rounds rounds; churn: $cycles connections a round, start-up: $starts starts a round"
+turns=$((cycles * rounds))
+echo "churn: $turns connections in turn; start-up: median of $rounds rounds of $starts starts"
 printf '%-34s %13s %13s\n' '' bare preloaded
-rounds_of churn_both_sides "churn bare bare" "churn preloaded preloaded"
-rounds_of churn_client_only "churn bare bare" "churn bare preloaded"
-# A small difference: it takes more rounds.
-rounds=$((rounds * 5)) rounds_of churn_statistics_off_and_on "churn uncounted uncounted" "churn preloaded preloaded"
-spread churn_statistics_off_and_on
+in_turn churn_both_sides bare+bare preloaded+preloaded $turns
+in_turn churn_client_only bare+bare bare+preloaded $turns
+# A small difference: more of them, both ways round, beside what two that are alike differ by.
+in_turn statistics_off_and_off uncounted+uncounted uncounted+uncounted $((2 * turns))
+in_turn statistics_off_and_on uncounted+uncounted preloaded+preloaded $((2 * turns))
+in_turn statistics_on_and_off preloaded+preloaded uncounted+uncounted $((2 * turns))
 rounds_of start-up_of_true "startup bare true" "startup preloaded true"
 rounds_of start-up_of_rping "startup bare rping -?" "startup preloaded rping -?"
 echo "a server's event thread (a non-blocking channel in an epoll loop), $connects connects at once, then one after another"
