@@ -23,7 +23,7 @@ static void after_all(void)
 int main(void)
 {
     pthread_t thread;
-    alarm(30); /* a process that stays ends by this */
+    end_if_hung(30); /* a process that stays ends by this */
     MUST(!atexit(after_all));
     MUST(!pthread_create(&thread, NULL, work, NULL));
     pthread_detach(thread);

@@ -39,7 +39,7 @@ int main(int argc, char **argv)
     if (argc < 2) return 2;
     const char *file = argc > 2 ? argv[2] : "";
     occupy(argv[1], file);
-    alarm(20); /* a hang ends as a signal, which the exit status shows */
+    end_if_hung(20); /* a hang ends as a signal, which the exit status shows */
     for (int i = 0; i < 3; i++) {
         struct rdma_event_channel *ch = rdma_create_event_channel();
         MUST(ch);

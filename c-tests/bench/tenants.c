@@ -125,7 +125,7 @@ int main(int argc, char **argv)
     from = any_addr(argv[4], 0);
     flood_from = any_addr(argv[5], 0);
     flood = atoi(argv[6]);
-    alarm(120);
+    end_if_hung(120);
     int server = start(argv + 7);
     struct rdma_event_channel *ch = rdma_create_event_channel();
     long *times = calloc(connects, sizeof *times);

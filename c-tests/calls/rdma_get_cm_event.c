@@ -14,7 +14,7 @@ int main(void)
     TRY(rdma_get_cm_event(ch, &ev)); /* nothing there */
     say("readable: %d", cm_ready(ch, 0));
     MUST(!rdma_resolve_addr(id, NULL, (struct sockaddr *)&here, 2000));
-    say("readable: %d", cm_ready(ch, 3000));
+    say("readable: %d", cm_ready(ch, SOON));
     TRY(rdma_get_cm_event(ch, &ev));
     say("%s %d, right id %d", rdma_event_str(ev->event), ev->status, ev->id == id);
     rdma_ack_cm_event(ev);

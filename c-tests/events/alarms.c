@@ -46,7 +46,7 @@ static void polls(void)
     struct epoll_event e;
     int set = epoll_with(ch->fd, EPOLLIN), n;
     ring(20, 0);
-    n = poll(&p, 1, 5000);
+    n = poll(&p, 1, SOON);
     say("poll = %d, errno %s", n, errno_name(errno));
     ring(20, 0);
     n = epoll_wait(set, &e, 1, 5000);
@@ -93,7 +93,7 @@ static void part(const char *name)
     rdma_destroy_id(id);
     rdma_destroy_event_channel(ch);
     signal(SIGALRM, SIG_DFL);
-    alarm(30);
+    end_if_hung(30);
 }
 
 int main(int argc, char **argv)

@@ -35,19 +35,19 @@ int main(int argc, char **argv)
     struct rlimit files = {limit, limit};
     struct one *all = calloc(wanted, sizeof *all);
     MUST(all);
-    alarm(60);
+    end_if_hung(60);
     settle(); /* opens the device */
     MUST(!setrlimit(RLIMIT_NOFILE, &files));
     while (n < wanted && open_one(&all[n], n)) n++;
     if (n == wanted) say("all channels are open");
-    for (int i = 0; i < n; i++) right += cm_ready(all[i].ch, 5000) && take(all[i].ch) == i && !readable(all[i].ch->fd);
+    for (int i = 0; i < n; i++) right += cm_ready(all[i].ch, SOON) && take(all[i].ch) == i && !readable(all[i].ch->fd);
     say("all have told their event: %d", right == n);
     for (int i = 0; i < n; i += 2) rdma_destroy_id(all[i].id);
     for (int i = 0; i < n; i++) rdma_destroy_event_channel(all[i].ch);
     if (argc > 3) write_number(argv[3], n);
     struct rdma_event_channel *ch = new_channel(1); /* there is room again */
     struct rdma_cm_id *id = resolving(ch, 7);
-    MUST(cm_ready(ch, 5000));
+    MUST(cm_ready(ch, SOON));
     say("took %ld", take(ch));
     rdma_destroy_id(id);
     rdma_destroy_event_channel(ch);

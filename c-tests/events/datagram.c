@@ -17,7 +17,7 @@ static void qp(struct rdma_cm_id *id)
 static int next(struct rdma_event_channel *ch)
 {
     struct rdma_cm_event *ev;
-    MUST(cm_ready(ch, 5000) && !rdma_get_cm_event(ch, &ev));
+    MUST(cm_ready(ch, SOON) && !rdma_get_cm_event(ch, &ev));
     int number = (long)ev->id->context;
     if (ev->event == RDMA_CM_EVENT_CONNECT_REQUEST) {
         number = *(const char *)ev->param.ud.private_data;

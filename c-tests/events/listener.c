@@ -8,7 +8,7 @@ static int part_number, files;
 static void count(struct rdma_event_channel *ch)
 {
     int queued = 0, late = 0, other = 0; /* late: it came when the listener was gone */
-    while (queued + late + other < CLIENTS && cm_ready(ch, 5000)) {
+    while (queued + late + other < CLIENTS && cm_ready(ch, SOON)) {
         struct rdma_cm_event *ev;
         MUST(!rdma_get_cm_event(ch, &ev));
         if (ev->event == RDMA_CM_EVENT_REJECTED && ev->status == 28) queued++;
@@ -36,7 +36,7 @@ static void part(const char *name)
     await_requests();
     for (int i = 0; i < taken; i++) {
         struct rdma_cm_event *ev;
-        MUST(cm_ready(sc, 5000) && !rdma_get_cm_event(sc, &ev) && ev->event == RDMA_CM_EVENT_CONNECT_REQUEST);
+        MUST(cm_ready(sc, SOON) && !rdma_get_cm_event(sc, &ev) && ev->event == RDMA_CM_EVENT_CONNECT_REQUEST);
         requests[i] = ev->id;
         rdma_ack_cm_event(ev);
     }

@@ -22,7 +22,7 @@ static void queued(void)
     MUST(!rdma_migrate_id(ids[1], to));
     drain("from", from);
     drain("to", to);
-    for (int i = 0; i < 24; i += 3) MUST(!rdma_resolve_route(ids[i], 5000) && cm_ready(to, 5000));
+    for (int i = 0; i < 24; i += 3) MUST(!rdma_resolve_route(ids[i], 5000) && cm_ready(to, SOON));
     settle();
     usleep(50000);
     drain("to, routes", to);
@@ -46,7 +46,7 @@ static void requests(void)
     }
     await_requests();
     for (int i = 0; i < 2; i++) {
-        MUST(cm_ready(from, 5000) && !rdma_get_cm_event(from, &ev));
+        MUST(cm_ready(from, SOON) && !rdma_get_cm_event(from, &ev));
         struct rdma_cm_id *id = ev->id;
         say("%s %d", rdma_event_str(ev->event), ev->status);
         rdma_ack_cm_event(ev);
@@ -85,7 +85,7 @@ static void unacked(void)
     TRY(rdma_migrate_id(id, to));
     pthread_join(thread, NULL);
     drain("from", from);
-    MUST(!rdma_resolve_route(id, 5000) && cm_ready(to, 5000));
+    MUST(!rdma_resolve_route(id, 5000) && cm_ready(to, SOON));
     drain("to", to);
     rdma_destroy_id(id);
     rdma_destroy_id(other);

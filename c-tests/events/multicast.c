@@ -19,7 +19,7 @@ static int leave(const char *group)
 static struct rdma_cm_event *next(void)
 {
     struct rdma_cm_event *ev;
-    MUST(cm_ready(ch, 5000) && !rdma_get_cm_event(ch, &ev));
+    MUST(cm_ready(ch, SOON) && !rdma_get_cm_event(ch, &ev));
     say("%s %d for %s", rdma_event_str(ev->event), ev->status, (const char *)ev->param.ud.private_data);
     return ev;
 }

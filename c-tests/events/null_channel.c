@@ -19,7 +19,7 @@ static void nonblocking(void)
     MUST(!rdma_create_id(NULL, &id, (void *)9, RDMA_PS_TCP));
     set_nonblock(id->channel->fd, 1);
     if (rdma_resolve_addr(id, NULL, (struct sockaddr *)&here, 5000)) /* unless the event was faster */
-        MUST(cm_ready(id->channel, 5000) && take(id->channel) == 9);
+        MUST(cm_ready(id->channel, SOON) && take(id->channel) == 9);
     say("device known: %d, readable %d", id->verbs != NULL, readable(id->channel->fd));
     TRY(rdma_destroy_id(id));
 }
@@ -29,7 +29,7 @@ int main(void)
     enum { N = 3 };
     struct rdma_event_channel *ch = new_channel(1);
     struct rdma_cm_id *ids[N];
-    alarm(15);
+    end_if_hung(15);
     settle(); /* opens the device */
     int files = open_files();
     for (long i = 0; i < N; i++) {
@@ -42,7 +42,7 @@ int main(void)
     }
     say("readable %d, more files open: %d", readable(ch->fd), open_files() - files);
     for (int i = 0; i < N; i += 2) {
-        MUST(!rdma_resolve_route(ids[i], 5000) && cm_ready(ch, 5000));
+        MUST(!rdma_resolve_route(ids[i], 5000) && cm_ready(ch, SOON));
         say("took %ld", take(ch));
     }
     TRY(rdma_migrate_id(ids[0], NULL));

@@ -20,7 +20,12 @@
 #include <unistd.h>
 
 #define HELPER static __attribute__((unused))
+#define PATIENCE 5 /* on a busy machine everything takes longer, and nothing has failed for that */
+#define SOON (PATIENCE * 5000) /* ms in which an event that is under way is there */
 #define UNTOUCHED 123 /* errno before each call: shows whether the call left it alone */
+
+/* Ends a program that hangs by SIGALRM, which its exit status shows. */
+HELPER void end_if_hung(unsigned seconds) { alarm(PATIENCE * seconds); }
 
 /* One line to stdout at once, so that lines survive whatever comes next. */
 HELPER __attribute__((format(printf, 1, 2))) void say(const char *format, ...)

@@ -59,7 +59,7 @@ HELPER void await_requests(void)
     cm_expect(cc, RDMA_CM_EVENT_ADDR_RESOLVED);
     MUST(!rdma_resolve_route(id, 5000));
     cm_expect(cc, RDMA_CM_EVENT_ROUTE_RESOLVED);
-    MUST(!cm_qp(id) && !rdma_connect(id, &p) && cm_ready(sc, 5000));
+    MUST(!cm_qp(id) && !rdma_connect(id, &p) && cm_ready(sc, SOON));
     usleep(50000); /* two processors may answer in two rows */
     rdma_destroy_id(listener); /* with its request unread */
     cm_expect(cc, RDMA_CM_EVENT_REJECTED);
@@ -120,7 +120,7 @@ HELPER int kernel_ids(void)
 /* One program plays several parts, named on its command line, one after another: starting a program is what costs. */
 HELPER int play_parts(int argc, char **argv, void (*part)(const char *name))
 {
-    alarm(40);
+    end_if_hung(40);
     settle(); /* opens the device */
     for (int i = 1; i < argc; i++) {
         say("== %s", argv[i]);

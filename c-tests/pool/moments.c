@@ -35,7 +35,7 @@ static void forks(struct ibv_device *device)
         usleep(i * 1000);
         pid_t child = fork();
         if (!child) {
-            alarm(10);
+            end_if_hung(10);
             struct objects own = objects(device);
             one(&own);
             _exit(0);

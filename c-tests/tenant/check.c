@@ -136,7 +136,7 @@ int main(int argc, char **argv)
     MUST(caught && thrown);
     sigaction(SIGTERM, &action, NULL);
     signals(SIG_BLOCK);
-    alarm(60);
+    end_if_hung(60);
     struct sockaddr_storage sa = any_addr(argv[1], atoi(argv[2]));
     int set = -1;
     MUST((ch = rdma_create_event_channel()));
@@ -154,7 +154,7 @@ int main(int argc, char **argv)
     } while (!over);
     signal(SIGALRM, SIG_DFL);
     signals(SIG_UNBLOCK);
-    alarm(20);
+    end_if_hung(20);
     int ids = kernel_ids();
     long begin = now_us();
     rdma_destroy_id(listener);

@@ -285,7 +285,7 @@ static int step(char *arg)
 int main(int argc, char **argv)
 {
     port = lab_port();
-    alarm(120);
+    end_if_hung(120);
     for (int i = 1; i < argc; i++)
         if (!step(argv[i])) {
             say("unknown step %s", argv[i]);

@@ -195,7 +195,7 @@ static void serve_endpoints(const char *at)
 static void sum_up(const char *way)
 {
     signal(SIGALRM, SIG_DFL);
-    alarm(30);
+    end_if_hung(30);
     long begin = now_us();
     if (!strcmp(way, "sync")) {
         rdma_destroy_ep(listeners[0]);
@@ -222,7 +222,7 @@ int main(int argc, char **argv)
     classes = atoi(option(argv + 2, "class", "0"));
     migrates = atoi(option(argv + 2, "migrate", "0"));
     sigaction(SIGTERM, &action, NULL);
-    alarm(150);
+    end_if_hung(150);
     if (!strcmp(way, "sync")) {
         serve_endpoints(option(argv + 2, "at", NULL));
         sum_up(way);

@@ -77,7 +77,7 @@ start() {
 
 finish() {
     local pid=$1 limit=${2:-30} i
-    for ((i = 0; i < limit * 10; i++)); do
+    for ((i = 0; i < limit * 40; i++)); do # four times as patient: what hangs does so for ever
         kill -0 "$pid" 2>/dev/null || break
         nap 0.1
     done
