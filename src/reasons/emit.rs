@@ -145,13 +145,12 @@ pub fn rest(shim: &Shim) {
     }
 }
 
-/// Which RoCE the device's GID is. Only for lines that are written, not for those that are counted: a
-/// device has up to 1024 GIDs, each in a file of its own.
-fn add_roce(report: &mut Report) {
+/// Which RoCE the device's GID is. Only for lines that are written, not for those that are counted.
+fn add_roce(state: &State, report: &mut Report) {
     let Some(d) = &mut report.device else { return };
     let gid = d.gid.as_deref().and_then(|g| g.parse::<Ipv6Addr>().ok());
     if let (Transport::Roce, Some(port), Some(gid)) = (d.transport, d.port, gid) {
-        d.roce = device::roce_version(&d.name, port, gid);
+        d.roce = state.gids.roce(&d.name, port, gid).map(str::to_owned);
     }
 }
 
@@ -189,7 +188,7 @@ fn add_port(report: &mut Report) {
 
 fn write(shim: &Shim, report: &Report) {
     let mut report = report.clone();
-    add_roce(&mut report);
+    add_roce(shim.state(), &mut report);
     add_port(&mut report);
     let report = &report;
     let text = match shim.config.log.format {

@@ -4,6 +4,7 @@ use super::watch::Watch;
 use crate::boundary::thread::Psns;
 use crate::lock::lock;
 use crate::pool::Pool;
+use crate::sys::gids::Gids;
 use crate::tap;
 use crate::tenant::Tenants;
 use cmshim_core::flood::Flood;
@@ -26,6 +27,7 @@ pub struct State {
     pub pool: Pool,
     pub tap: tap::Shared,
     pub tenants: Tenants,
+    pub gids: Gids,
     /// Of the process that this state is of.
     pub pid: u32,
 }
@@ -113,6 +115,7 @@ impl State {
             pool: Pool::default(),
             tap: tap::Shared::default(),
             tenants: Tenants::default(),
+            gids: Gids::default(),
             pid: std::process::id(),
         }
     }

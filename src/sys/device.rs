@@ -4,7 +4,6 @@ use super::list::names;
 use cmshim_core::explain::Port;
 use cmshim_core::model::Transport;
 use std::fs;
-use std::net::Ipv6Addr;
 use std::path::Path;
 
 const DEVICES: &str = "/sys/class/infiniband";
@@ -24,48 +23,6 @@ pub fn transport(device: &str, port: u8, iwarp: bool) -> Transport {
         Some("Ethernet") => Transport::Roce,
         Some("InfiniBand") => Transport::Ib,
         _ => Transport::Unknown,
-    }
-}
-
-/// "RoCE v2" or "RoCE v1" of the GID in use. The kernel lists a GID once for each version; rdma_cm
-/// then takes its default (configfs), which is v2 where the device can (`CMA_PREFERRED_ROCE_GID_TYPE`,
-/// drivers/infiniband/core/cma.c).
-pub fn roce_version(device: &str, port: u8, wanted: Ipv6Addr) -> Option<String> {
-    let dir = format!("/sys/class/infiniband/{device}/ports/{port}/gid_attrs/types");
-    let mut versions: Vec<String> = Vec::new();
-    for name in names(dir).ok()? {
-        let index = name.to_string_lossy();
-        let same = port_file(device, port, &format!("gids/{index}"))
-            .and_then(|text| text.parse::<Ipv6Addr>().ok())
-            .is_some_and(|found| found == wanted);
-        if !same {
-            continue;
-        }
-        // Reading the type of an empty slot fails with EINVAL.
-        if let Some(kind) = port_file(device, port, &format!("gid_attrs/types/{index}")) {
-            versions.push(
-                if kind.contains("v2") {
-                    "RoCE v2"
-                } else {
-                    "RoCE v1"
-                }
-                .to_owned(),
-            );
-        }
-    }
-    let configured = fs::read_to_string(format!(
-        "/sys/kernel/config/rdma_cm/{device}/ports/{port}/default_roce_mode"
-    ))
-    .ok()
-    .map(|s| s.trim().to_owned());
-    versions.sort();
-    match (versions.len(), configured) {
-        (0, _) => None,
-        (1, _) => versions.pop(),
-        (_, Some(mode)) if mode.contains("v1") || mode == "IB/RoCE v1" => {
-            Some("RoCE v1".to_owned())
-        }
-        _ => versions.pop(),
     }
 }
 

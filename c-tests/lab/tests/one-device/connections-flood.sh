@@ -18,4 +18,13 @@ at_most client 5
 bare=$(<"$LAB_TMP/bare.seconds") shim=$(<"$LAB_TMP/shim.seconds")
 echo "bare $bare s, preloaded $shim s"
 [ "$shim" -le $((bare * 2 + 5)) ] || fault "$shim s preloaded, $bare s bare"
+
+# A line for each: what a line has to look up in many files is looked up once.
+way=shim scene=lines settings=(CMSHIM_REASONS_REPEAT_S=0)
+run client strace -f -qq -e trace=openat,open -o "$LAB_TMP/opened" "$BIN/connections/client" "$LAB_ADDR" $port n=20 quiet=1
+[ "$(jq -s 'map(select(.device.roce == "RoCE v2")) | length' "$(log_of client)")" = 20 ] ||
+    fault "not 20 lines that know their RoCE: $(tail -2 "$(log_of client)")"
+gids=(/sys/class/infiniband/rxe0/ports/1/gids/*)
+opened=$(grep -c '/gids/[0-9]' "$LAB_TMP/opened")
+[ "$opened" = ${#gids[@]} ] || fault "for 20 lines $opened files of GIDs were opened; there are ${#gids[@]}"
 finish

@@ -5,6 +5,7 @@
 FIRST_PORT=19550
 # shellcheck source=../../../include/pair.sh
 . "$(dirname "$0")/../../../include/pair.sh"
+export CMSHIM_POOL_IDLE_S=600 # the default is soon over on a busy machine
 
 # Level info: the program predicts the numbers of its next descriptors, and a line that the keeper writes (at level debug, of what
 # was repeated) has one open for the moment.

@@ -6,6 +6,7 @@
 FIRST_PORT=19300
 # shellcheck source=../../../include/pair.sh
 . "$(dirname "$0")/../../../include/pair.sh"
+export CMSHIM_POOL_IDLE_S=600 # the default is soon over on a busy machine
 pool=$BIN/pool
 
 # One program, one scene, and at the end the pool's own account of it.
