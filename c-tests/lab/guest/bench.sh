@@ -4,6 +4,16 @@
 
 rounds=${BENCH_ROUNDS:-5} connects=${BENCH_CONNECTS:-256} cycles=${BENCH_CYCLES:-100} starts=${BENCH_STARTS:-200} port=7800
 
+# Connects that nobody listens for: microseconds of one, in the mean of a round.
+refused() { # bare|preloaded SETTING
+    local begin=${EPOCHREALTIME/./}
+    (
+        export CMSHIM_LOG_FILE=$LAB_TMP/refused.log "${2?}"
+        "$1" "$BIN/connections/client" "$LAB_ADDR" 17777 n="$cycles" quiet=1 >/dev/null
+    ) || fail "the client does not run $1"
+    echo $(((${EPOCHREALTIME/./} - begin) / cycles))
+}
+
 startup() { # bare|preloaded PROGRAM ARGS...
     local how=$1 library=()
     shift
@@ -93,6 +103,8 @@ in_turn churn_client_only bare+bare bare+preloaded $turns
 in_turn statistics_off_and_off uncounted+uncounted uncounted+uncounted $((2 * turns))
 in_turn statistics_off_and_on uncounted+uncounted preloaded+preloaded $((2 * turns))
 in_turn statistics_on_and_off preloaded+preloaded uncounted+uncounted $((2 * turns))
+rounds_of refused,_lines_folded "refused bare A=a" "refused preloaded A=a"
+rounds_of refused,_a_line_each "refused bare A=a" "refused preloaded CMSHIM_REASONS_REPEAT_S=0"
 rounds_of start-up_of_true "startup bare true" "startup preloaded true"
 rounds_of start-up_of_rping "startup bare rping -?" "startup preloaded rping -?"
 echo "a server's event thread (a non-blocking channel in an epoll loop), $connects connects at once, then one after another"
