@@ -1,10 +1,10 @@
-/* rdma_destroy_id waits for an event that is not acked; another thread acks it after 2.5 s.
+/* rdma_destroy_id waits for an event that is not acked; another thread acks it after 6 s, when the watchdog (1 s) has long told of it.
  * usage: unacked id|cq    cq: ibv_destroy_cq and an asynchronous event */
 #include "verbs.h"
 
 static void *ack_late(void *event)
 {
-    usleep(2500000);
+    usleep(6000000);
     say("acking");
     rdma_ack_cm_event(event);
     return NULL;
@@ -12,7 +12,7 @@ static void *ack_late(void *event)
 
 static void *ack_async_late(void *event)
 {
-    usleep(2500000);
+    usleep(6000000);
     say("acking");
     ibv_ack_async_event(event);
     return NULL;
