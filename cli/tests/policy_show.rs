@@ -7,7 +7,7 @@ use std::path::Path;
 
 use cmshim_core::tenant::share::slot::{BROKEN, CLOSED, ENFORCES, OBSERVES, OPEN};
 use common::share_file::{Counts, ShareFile};
-use common::{ask, cmshim, told, Scratch};
+use common::{ask, cmshim, set_mode, told, unprivileged, Scratch};
 use serde_json::Value;
 
 const POLICY: &str = r#"
@@ -283,7 +283,7 @@ fn files_that_are_not_what_they_seem() {
         told,
         [
             "this is not a file of cmshim for tenants",
-            "Too many levels of symbolic links",
+            "this is a symbolic link",
             "this is no file"
         ]
     );
@@ -293,4 +293,33 @@ fn files_that_are_not_what_they_seem() {
     let (status, _, err) = show(&dir, &["4711"]);
     assert_eq!(status, 1);
     assert!(err.contains("damaged: it says that it has"), "{err}");
+}
+
+/// Other users' files are told of only if the process is in none that may be read, and all in one line.
+#[test]
+fn files_of_others_are_counted_only_where_nothing_was_found() {
+    let dir = Scratch::new();
+    set_mode(&dir.path(""), 0o755);
+    let policy = dir.file("policy.toml", POLICY);
+    let (path, _held) = example(&policy, ENFORCES, POLICY).write(&dir.path(""), &[0]);
+    set_mode(&path, 0o644);
+    for name in ["tenants-0000000000000001", "tenants-0000000000000002"] {
+        set_mode(&dir.file(name, "of somebody else"), 0);
+    }
+    let Some(mut command) = unprivileged() else {
+        return;
+    };
+    command
+        .env("CMSHIM_TENANT_DIR", dir.path(""))
+        .args(["policy", "show"]);
+    let (status, out, err) = told(command.arg("4711").output().unwrap());
+    assert_eq!((status, err.as_str()), (0, ""), "{out}");
+    let mut command = unprivileged().unwrap();
+    command
+        .env("CMSHIM_TENANT_DIR", dir.path(""))
+        .args(["policy", "show"]);
+    let (status, _, err) = told(command.arg("4712").output().unwrap());
+    assert_eq!(status, 1);
+    let hidden = ", where you may not read 2 files. See tenant.policy";
+    assert!(err.contains(hidden) && err.lines().count() == 1, "{err}");
 }
