@@ -60,7 +60,8 @@ pub enum Command {
 /// of the configuration count in the order in which they are given: the last one holds.
 ///
 /// The report comes from a process that is no child of the program and waits for its end, however it ends; a shell's
-/// prompt may come before it. It covers the program and its children.
+/// prompt may come before it. It covers the program and its children, until the program ends; what still runs in the
+/// background then is named, and `cmshim stat --all` shows it.
 #[derive(Debug, Args)]
 #[command(after_help = RUN_STATUS, args_override_self = true)]
 #[command(override_usage = "cmshim run [OPTIONS] [--] PROGRAM [ARGUMENT]...")]

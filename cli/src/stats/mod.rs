@@ -13,7 +13,7 @@ pub mod openmetrics;
 pub mod overview;
 mod svg;
 pub mod table;
-mod timeline;
+pub mod timeline;
 mod words;
 
 pub use events::events;
