@@ -28,12 +28,12 @@ fn is_unanswered(life: &Life) -> bool {
     let begins = |record: &&Record| {
         record.what == What::Call(Entry::rdma_connect) && matches!(record.status, 0 | RUNNING)
     };
-    let Some(connect) = life.records.iter().rposition(|record| begins(&record)) else {
+    let Some(connect) = life.records.iter().rposition(begins) else {
         return false;
     };
     let answer = |record: &&Record| {
         let is_one = |number: u16| ANSWERS.contains(&i32::from(number));
         matches!(record.what, What::Event(number) if is_one(number))
     };
-    !life.records[connect..].iter().any(|record| answer(&record))
+    !life.records[connect..].iter().any(answer)
 }
