@@ -4,7 +4,6 @@ use std::fs::File;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
-use cmshim_core::config::{gather, load};
 use cmshim_core::stats::places;
 use cmshim_core::tenant::share::{self, Share, Slot};
 use rustix::fs::{open, Mode, OFlags};
@@ -12,6 +11,7 @@ use rustix::fs::{open, Mode, OFlags};
 use super::locks;
 use crate::failure::{Failure, FOUND};
 use crate::output;
+use crate::settings;
 use crate::stats::open::Refused;
 
 /// A sharing file with a live process of the id that was asked for.
@@ -80,8 +80,8 @@ fn nothing(pid: u32, directories: &[PathBuf], not_ours: usize) -> Failure {
 
 /// As the library would choose them in this environment.
 fn directories() -> Vec<PathBuf> {
-    let input = gather(std::env::vars_os().collect(), Vec::new(), false);
-    places::for_reading(load(&input).config.tenant.dir.as_deref())
+    let config = settings::told(Vec::new(), "tenant");
+    places::for_reading(config.tenant.dir.as_deref())
 }
 
 fn files(directory: &Path) -> Vec<PathBuf> {
