@@ -7,6 +7,7 @@ use crate::pool::fill;
 use crate::reasons::{emit, waits};
 use crate::sys;
 use crate::tenant;
+use cmshim_core::codes::errno;
 use std::sync::atomic::Ordering;
 use std::time::Instant;
 
@@ -32,8 +33,9 @@ pub fn ensure(shim: &'static Shim) {
         });
     guard::restore_signals(&mask);
     if let Err(error) = started {
+        let why = errno::told_of(&error);
         log::warn!(
-            "cannot start a thread ({error}): early warnings, the watchdog and the pool are off in this process"
+            "cannot start a thread ({why}): early warnings, the watchdog and the pool are off in this process"
         );
     }
 }

@@ -60,7 +60,8 @@ pub enum Command {
 /// of the configuration count in the order in which they are given: the last one holds.
 ///
 /// The report comes from a process that is no child of the program and waits for its end, however it ends; a shell's
-/// prompt may come before it. It covers the program and its children.
+/// prompt may come before it. It covers the program and its children, until the program ends; what still runs in the
+/// background then is named, and `cmshim stat --all` shows it.
 #[derive(Debug, Args)]
 #[command(after_help = RUN_STATUS, args_override_self = true)]
 #[command(override_usage = "cmshim run [OPTIONS] [--] PROGRAM [ARGUMENT]...")]
@@ -230,7 +231,7 @@ pub struct CompletionsArgs {
 /// Print the manual page, or write all pages into a directory
 #[derive(Debug, Args)]
 pub struct ManArgs {
-    /// Write cmshim.1 and a page for each command here
+    /// Write cmshim.1 and a page for each command here; the directory is made if it is missing
     #[arg(long, value_name = "DIR")]
     pub dir: Option<PathBuf>,
 }

@@ -22,7 +22,7 @@ Exit status:
   125  run: there is no library to preload, it is not usable, LD_PRELOAD cannot hold its path, or --report is not possible
   126  run: the program cannot be executed
   127  run: there is no such program
-After a start, run's exit status is the program's own.";
+A closed standard output is /dev/null. After a start, run's exit status is the program's own.";
 
 pub const RUN_STATUS: &str = "\
 Exit status:

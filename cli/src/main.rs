@@ -14,6 +14,7 @@ mod output;
 mod policy;
 mod report;
 mod run;
+mod settings;
 mod stats;
 mod suggested;
 mod top;
@@ -24,7 +25,7 @@ use std::process::ExitCode;
 use clap::error::ErrorKind;
 
 use args::{Cli, Command};
-use failure::USAGE;
+use failure::{Failure, USAGE};
 
 fn main() -> ExitCode {
     if let Some(status) = report::helper() {
@@ -50,11 +51,13 @@ fn main() -> ExitCode {
     };
     match done {
         Ok(status) => ExitCode::from(status),
-        Err(failure) => {
-            output::complain(&failure.message);
-            ExitCode::from(failure.status)
-        }
+        Err(failure) => failed(&failure),
     }
+}
+
+fn failed(failure: &Failure) -> ExitCode {
+    output::complain(&failure.message);
+    ExitCode::from(failure.status)
 }
 
 /// Prints help and version as asked for, and mistakes with the prefix that all our messages have.
@@ -63,7 +66,7 @@ fn wrong_arguments(error: &clap::Error) -> ExitCode {
     if !error.use_stderr() {
         return match output::print(&text) {
             Ok(()) => ExitCode::SUCCESS,
-            Err(failure) => ExitCode::from(failure.status),
+            Err(failure) => failed(&failure),
         };
     }
     match (error.kind(), not_text()) {

@@ -247,3 +247,14 @@ fn programs_in_which_no_preload_works_are_named() {
         fails(&program, "setuid");
     }
 }
+
+#[test]
+fn an_empty_name_is_no_program_and_has_no_command() {
+    let (status, out, _) = common::ask(&["doctor", "--program", "", "--json"]);
+    assert_eq!(status, 2);
+    let object: serde_json::Value = serde_json::from_str(&out).unwrap();
+    let checks = object["checks"].as_array().unwrap();
+    let check = checks.iter().find(|c| c["id"] == "program").unwrap();
+    assert_eq!(check["value"], "an empty name is no program");
+    assert_eq!(check["mend"], serde_json::json!([]));
+}

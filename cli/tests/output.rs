@@ -229,3 +229,13 @@ fn an_output_that_is_full_is_a_failure() {
         "{err}"
     );
 }
+
+#[test]
+fn help_and_version_that_cannot_be_written_say_so() {
+    for args in [&["--version"][..], &["stat", "--help"]] {
+        let full = File::options().write(true).open("/dev/full").unwrap();
+        let output = cmshim().args(args).stdout(full).output().unwrap();
+        let err = "cmshim: standard output: No space left on device\n";
+        assert_eq!(told(output), (1, String::new(), err.into()));
+    }
+}

@@ -7,7 +7,7 @@ use std::path::Path;
 
 use cmshim_core::tenant::share::slot::{BROKEN, CLOSED, ENFORCES, OBSERVES, OPEN};
 use common::share_file::{Counts, ShareFile};
-use common::{ask, cmshim, told, Scratch};
+use common::{ask, cmshim, set_mode, told, unprivileged, Scratch};
 use serde_json::Value;
 
 const POLICY: &str = r#"
@@ -180,7 +180,7 @@ fn what_holds_when_the_file_is_not_the_policy() {
         "{out}"
     );
     assert!(
-        words(&out).iter().any(|l| l.starts_with("olap 3 3 64 - -")),
+        words(&out).iter().any(|l| l.starts_with("olap 3 3 64 ? ?")),
         "{out}"
     );
     assert!(
@@ -208,10 +208,59 @@ fn what_holds_when_the_file_is_not_the_policy() {
         "{out}"
     );
     assert_eq!(object["state"], "open");
+    assert!(words(&out).iter().any(|l| l.starts_with("olap 3 3 64 - -")));
+    assert_eq!(object["known"], true);
+}
+
+/// Rates and types of service go on to be enforced while the file has lost them.
+#[test]
+fn what_only_the_file_knows_is_not_told_as_none() {
+    let dir = Scratch::new();
+    let policy = dir.file("policy.toml", POLICY);
+    let (_, _held) = example(&policy, ENFORCES + BROKEN, POLICY).write(&dir.path(""), &[0]);
+    let check = |file: &str| {
+        let out = words(&show(&dir, &["4711"]).1);
+        for expected in [
+            file,
+            "?: what is in effect is not known, since only the file says it",
+            "olap 3 3 64 ? ? 100 1 2 3 4",
+            "(no tenant) 0 0 - - - 0 7 0 0 0",
+        ] {
+            assert!(out.iter().any(|l| l == expected), "{expected}\n{out:#?}");
+        }
+        let object: Value = serde_json::from_str(&show(&dir, &["4711", "--json"]).1).unwrap();
+        assert_eq!(object["known"], false);
+        let tenants = object["tenants"].as_array().unwrap();
+        let find = |name: &str| {
+            let incoming = |t: &&Value| t["name"] == name && t.get("egress").is_none();
+            tenants.iter().find(incoming).unwrap()
+        };
+        for key in ["rate", "burst", "tos"] {
+            assert_eq!(find("olap").get(key), Some(&Value::Null));
+            assert_eq!(find("").get(key), None);
+        }
+        assert_eq!(find("olap")["limit"], 64);
+        object["present"].clone()
+    };
+    std::fs::write(&policy, format!("{POLICY}x=\n")).unwrap();
+    let broken =
+        "the file's present text is broken; an older one stays in effect (cmshim policy check)";
+    assert_eq!(check(broken), false);
     std::fs::remove_file(&policy).unwrap();
-    let (out, object) = shown(ENFORCES, POLICY);
-    assert!(out.contains("the file cannot be read here"), "{out}");
-    assert_eq!(object["present"], Value::Null);
+    let missing = "the file cannot be read here: no such file; an older one stays in effect";
+    assert_eq!(check(missing), Value::Null);
+    std::fs::create_dir(&policy).unwrap();
+    let directory =
+        "the file cannot be read here: this is a directory, not a file; an older one stays in effect";
+    assert_eq!(check(directory), Value::Null);
+    // It came back, and the process has not looked yet.
+    std::fs::remove_dir(&policy).unwrap();
+    std::fs::write(&policy, POLICY).unwrap();
+    let out = words(&show(&dir, &["4711"]).1);
+    assert!(out.contains(&"it is the file's present text".to_owned()));
+    assert!(out
+        .iter()
+        .any(|l| l.starts_with("olap 3 3 64 100/s, burst 200")));
 }
 
 #[test]
@@ -234,7 +283,7 @@ fn files_that_are_not_what_they_seem() {
         told,
         [
             "this is not a file of cmshim for tenants",
-            "Too many levels of symbolic links",
+            "this is a symbolic link",
             "this is no file"
         ]
     );
@@ -244,4 +293,33 @@ fn files_that_are_not_what_they_seem() {
     let (status, _, err) = show(&dir, &["4711"]);
     assert_eq!(status, 1);
     assert!(err.contains("damaged: it says that it has"), "{err}");
+}
+
+/// Other users' files are told of only if the process is in none that may be read, and all in one line.
+#[test]
+fn files_of_others_are_counted_only_where_nothing_was_found() {
+    let dir = Scratch::new();
+    set_mode(&dir.path(""), 0o755);
+    let policy = dir.file("policy.toml", POLICY);
+    let (path, _held) = example(&policy, ENFORCES, POLICY).write(&dir.path(""), &[0]);
+    set_mode(&path, 0o644);
+    for name in ["tenants-0000000000000001", "tenants-0000000000000002"] {
+        set_mode(&dir.file(name, "of somebody else"), 0);
+    }
+    let Some(mut command) = unprivileged() else {
+        return;
+    };
+    command
+        .env("CMSHIM_TENANT_DIR", dir.path(""))
+        .args(["policy", "show"]);
+    let (status, out, err) = told(command.arg("4711").output().unwrap());
+    assert_eq!((status, err.as_str()), (0, ""), "{out}");
+    let mut command = unprivileged().unwrap();
+    command
+        .env("CMSHIM_TENANT_DIR", dir.path(""))
+        .args(["policy", "show"]);
+    let (status, _, err) = told(command.arg("4712").output().unwrap());
+    assert_eq!(status, 1);
+    let hidden = ", where you may not read 2 files. See tenant.policy";
+    assert!(err.contains(hidden) && err.lines().count() == 1, "{err}");
 }

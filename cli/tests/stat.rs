@@ -254,7 +254,8 @@ fn all_skips_what_is_wrong_and_removes_what_is_stale() {
     foreign.write(&file_of(&dir, "7"));
 
     let (status, out, err) = ask_in(&dir, &["stat", "--all", "--json"]);
-    assert_eq!(status, 0);
+    // Some were refused.
+    assert_eq!(status, 1);
     let list: Value = serde_json::from_str(&out).unwrap();
     let shown: Vec<_> = list
         .as_array()
@@ -331,4 +332,33 @@ fn nothing_found_says_where_it_was_looked_for() {
     ] {
         assert_eq!(ask(wrong).0, 2, "{wrong:?}");
     }
+}
+
+#[test]
+fn a_refused_file_beside_good_ones_gives_status_1() {
+    let dir = Scratch::new();
+    example().fresh().write(&file_of(&dir, "4711"));
+    fs::write(file_of(&dir, "4712"), "damaged").unwrap();
+    let (status, out, err) = ask_in(&dir, &["stat", "--all"]);
+    assert_eq!((status, err.lines().count()), (1, 1), "{err}");
+    assert!(out.contains(" 4711, dead, "), "{out}");
+}
+
+#[test]
+fn files_that_may_not_be_read_are_told_in_one_line() {
+    let dir = Scratch::new();
+    common::set_mode(&dir.path(""), 0o755);
+    example().fresh().write(&file_of(&dir, "4711"));
+    common::set_mode(&file_of(&dir, "4711"), 0);
+    let Some(mut command) = common::unprivileged() else {
+        return;
+    };
+    command.env("CMSHIM_STATS_DIR", dir.path(""));
+    let (status, _, err) = told(command.args(["stat", "--all"]).output().unwrap());
+    let hidden =
+        "; 1 file is there that only its user may read (see stats.readers). A file is there";
+    assert!(
+        status == 1 && err.contains(hidden) && err.lines().count() == 1,
+        "{err}"
+    );
 }

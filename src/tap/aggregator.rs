@@ -6,6 +6,7 @@ use crate::boundary::guard;
 use crate::boundary::shim::{self, Shim};
 use crate::lock::lock;
 use crate::sys;
+use cmshim_core::codes::errno;
 use cmshim_core::config::cpus::Cpus;
 use libc::{c_int, epoll_event};
 use std::sync::atomic::Ordering;
@@ -149,7 +150,8 @@ fn start(shim: &'static Shim) -> bool {
         });
     guard::restore_signals(&mask);
     if let Err(error) = &started {
-        log::warn!("cannot start a thread ({error}): events are not read ahead in this process");
+        let why = errno::told_of(error);
+        log::warn!("cannot start a thread ({why}): events are not read ahead in this process");
     }
     started.is_ok()
 }
@@ -235,7 +237,7 @@ fn place(cpus: &Cpus) {
         Cpus::These(list) => Ok(list.clone()),
         Cpus::Device => sys::device::numa_cpus(),
     };
-    let placed = list.and_then(|list| sys::run_on(&list).map_err(|e| e.to_string()));
+    let placed = list.and_then(|list| sys::run_on(&list).map_err(|e| errno::told_of(&e)));
     if let Err(why) = placed {
         log::warn!("events.cpus: the thread that reads events runs on any CPU: {why}");
     }

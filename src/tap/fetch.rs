@@ -12,6 +12,7 @@ use crate::boundary::guard;
 use crate::stats::{self, Counter};
 use crate::tenant;
 use cmshim_core::ahead::{Event, BYTES};
+use cmshim_core::codes::errno;
 use libc::{c_int, c_void, iovec};
 use std::sync::atomic::Ordering;
 
@@ -194,7 +195,7 @@ impl Tap {
             log::warn!(
                 "an event channel cannot be made readable for events that were read ahead ({}): \
                  a program that waits on its descriptor may not see them at once",
-                std::io::Error::last_os_error()
+                errno::told_of(&std::io::Error::last_os_error())
             );
         }
     }

@@ -9,6 +9,7 @@ use crate::boundary::shim::Shim;
 use crate::real;
 use crate::stats::{self, Bypass};
 use crate::sys;
+use cmshim_core::codes::errno;
 use libc::c_int;
 use std::cell::Cell;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -121,7 +122,7 @@ impl Hidden {
         let failed = |what: &str| {
             let error = std::io::Error::last_os_error();
             extra.fetch_sub(1, Ordering::AcqRel);
-            Err(format!("{what}: {error}"))
+            Err(format!("{what}: {}", errno::told_of(&error)))
         };
         let Some(kernel) = duplicate_up(app.0, limit) else {
             return failed("its descriptor cannot be duplicated");
@@ -152,7 +153,10 @@ impl Hidden {
         close(self.set);
         match put {
             true => Ok(()),
-            false => Err(format!("its descriptor cannot be replaced: {error}")),
+            false => Err(format!(
+                "its descriptor cannot be replaced: {}",
+                errno::told_of(&error)
+            )),
         }
     }
 

@@ -5,6 +5,7 @@ use crate::boundary::shim::Shim;
 use crate::lock::lock;
 use crate::stats::now_ns;
 use crate::sys::output;
+use cmshim_core::codes::errno;
 use cmshim_core::tenant::reason::Code;
 use cmshim_core::tenant::{audit, tokens, Ask, Rate};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -44,10 +45,10 @@ impl Audit {
         let _one = lock(&self.writing);
         let dropped = self.dropped.swap(0, Ordering::Relaxed);
         let line = entry(shim, policy, way, ask, decision, dropped) + "\n";
-        if let Err(errno) = output::to_file(&path, &line) {
+        if let Err(number) = output::to_file(&path, &line) {
             self.dropped.fetch_add(dropped + 1, Ordering::Relaxed);
             if !self.told.swap(true, Ordering::Relaxed) {
-                let why = std::io::Error::from_raw_os_error(errno);
+                let why = errno::told(number);
                 log::warn!("tenant.audit {path} cannot be written: {why}; what it misses is counted in its next line");
             }
         }

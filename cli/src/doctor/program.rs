@@ -18,6 +18,9 @@ pub fn check(host: &Host, name: &OsStr, library: Option<&Path>) -> Check {
         "A preloaded library is seen only where the dynamic loader runs, and only by calls that are looked \
          up by name.",
     );
+    if name.is_empty() {
+        return check.is(Verdict::Fail, "an empty name is no program".to_owned());
+    }
     let shown = name.to_string_lossy();
     let Some(found) = program::find(name) else {
         return check

@@ -16,8 +16,10 @@ use page::Pages;
 
 use crate::failure::{Failure, FOUND, USAGE};
 use crate::output;
+use crate::stats::find::check_configuration;
 
 pub fn export(args: &ExportArgs) -> Result<u8, Failure> {
+    check_configuration();
     let listener = listen(&args.listen)?;
     let fail = |e| Failure::new(FOUND, format!("{}: {}", args.listen, reason(&e)));
     let address = listener.local_addr().map_err(fail)?;

@@ -93,7 +93,8 @@ fn pkey(text: &str) -> Result<u16, String> {
 /// Show the policy in effect in a process, and what its tenants use
 ///
 /// Reads the file below tenant.dir in which the processes of the host count together. Live connections are those of this
-/// process, and of all processes that use the same policy; the other counts are of all of them since the file was made.
+/// process, and of all processes that use the same policy; the other counts are of all of them since the file was made. Rates
+/// and types of service come from the policy file: they are shown as ? if its present text is not what is in effect.
 #[derive(Debug, Args)]
 #[command(after_help = SHOW_AFTER)]
 pub struct ShowArgs {
@@ -114,6 +115,7 @@ The JSON object:
   state     enforce, observe, closed (no policy could be read: all are refused) or open (the same: all are allowed)
   broken    whether a newer text of the policy is broken, and an older one stays in effect
   present   whether the file's present text is in effect; null if the file cannot be read
+  known     whether rates, bursts and types of service in effect are known: only the file says them
   since     when the policy in effect was read
   reloads   how often it was read again since the process began
   tenants   a list of objects with the keys below
@@ -122,9 +124,9 @@ The JSON object:
   live      live connections of this process
   host      live connections of all processes
   limit     the most that the host may have
-  rate      connects per second
-  burst     connects at once
-  tos       type of service
+  rate      connects per second; without the key there is no such limit, null if it is not known
+  burst     connects at once, likewise
+  tos       type of service, likewise
   allowed   connections that were allowed
   denied    refused by a rule, by a default or by the program's own check
   over      refused because of the limit

@@ -4,7 +4,6 @@ use std::fs::File;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
-use cmshim_core::config::{gather, load, reason};
 use cmshim_core::stats::places;
 use cmshim_core::tenant::share::{self, Share, Slot};
 use rustix::fs::{open, Mode, OFlags};
@@ -12,6 +11,8 @@ use rustix::fs::{open, Mode, OFlags};
 use super::locks;
 use crate::failure::{Failure, FOUND};
 use crate::output;
+use crate::settings;
+use crate::stats::open::Refused;
 
 /// A sharing file with a live process of the id that was asked for.
 pub struct Found {
@@ -26,7 +27,7 @@ pub struct Found {
 /// The live process with this id.
 pub fn of_process(pid: u32) -> Result<Found, Failure> {
     let directories = directories();
-    let mut found = Vec::new();
+    let (mut found, mut not_ours) = (Vec::new(), 0);
     for path in directories.iter().flat_map(|directory| files(directory)) {
         match read(&path) {
             Ok((share, live)) => {
@@ -43,16 +44,21 @@ pub fn of_process(pid: u32) -> Result<Found, Failure> {
                         }),
                 );
             }
-            Err(why) => output::complain(&format!("{}: {why}", path.display())),
+            // Other users' files are of interest only if the process is in none of ours.
+            Err(Refused::NotOurs) => not_ours += 1,
+            Err(Refused::Gone) => {}
+            Err(why) => output::complain(&format!("{}: {}", path.display(), why.words())),
         }
     }
     // Processes in other pid namespaces may have the same id.
     let started = start_time(pid);
     found.sort_by_key(|f| (Some(f.slot.start_time) == started, f.slot.loaded_ns));
-    found.pop().ok_or_else(|| nothing(pid, &directories))
+    found
+        .pop()
+        .ok_or_else(|| nothing(pid, &directories, not_ours))
 }
 
-fn nothing(pid: u32, directories: &[PathBuf]) -> Failure {
+fn nothing(pid: u32, directories: &[PathBuf], not_ours: usize) -> Failure {
     let names: Vec<String> = directories
         .iter()
         .map(|d| d.display().to_string())
@@ -61,16 +67,21 @@ fn nothing(pid: u32, directories: &[PathBuf]) -> Failure {
         true => "no directory for them exists".to_owned(),
         false => format!("looked in {}", names.join(", ")),
     };
+    let hidden = match not_ours {
+        0 => String::new(),
+        1 => ", where you may not read 1 file".to_owned(),
+        n => format!(", where you may not read {n} files"),
+    };
     let message = format!(
-        "no live process {pid} uses a policy: {places}. See tenant.policy and tenant.dir (cmshim config)"
+        "no live process {pid} uses a policy: {places}{hidden}. See tenant.policy and tenant.dir (cmshim config)"
     );
     Failure::new(FOUND, message)
 }
 
 /// As the library would choose them in this environment.
 fn directories() -> Vec<PathBuf> {
-    let input = gather(std::env::vars_os().collect(), Vec::new(), false);
-    places::for_reading(load(&input).config.tenant.dir.as_deref())
+    let config = settings::told(Vec::new(), "tenant");
+    places::for_reading(config.tenant.dir.as_deref())
 }
 
 fn files(directory: &Path) -> Vec<PathBuf> {
@@ -82,19 +93,19 @@ fn files(directory: &Path) -> Vec<PathBuf> {
 }
 
 /// A file's contents, and the slots whose processes live.
-fn read(path: &Path) -> Result<(Share, Vec<Slot>), String> {
+fn read(path: &Path) -> Result<(Share, Vec<Slot>), Refused> {
     // No link of somebody else's leads us elsewhere, and a FIFO is not waited for.
     let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
-    let opened = open(path, flags, Mode::empty()).map_err(|e| reason(&e.into()))?;
+    let opened = open(path, flags, Mode::empty()).map_err(|e| Refused::by(&e.into()))?;
     let mut file = File::from(opened);
     if !file.metadata().is_ok_and(|about| about.is_file()) {
-        return Err("this is no file".into());
+        return Err(Refused::Because("this is no file".into()));
     }
     let mut bytes = Vec::new();
     let most = share::BYTES as u64 + 1;
     let size = (&mut file).take(most).read_to_end(&mut bytes);
-    size.map_err(|e| reason(&e))?;
-    let share = Share::parse(&bytes).map_err(|e| e.to_string())?;
+    size.map_err(|e| Refused::by(&e))?;
+    let share = Share::parse(&bytes).map_err(|e| Refused::Because(e.to_string()))?;
     let taken = share
         .slots
         .iter()

@@ -18,7 +18,7 @@ use crate::stats::table::{section, Row};
 pub fn show(args: &ShowArgs) -> Result<u8, Failure> {
     let found = of_process(args.pid)?;
     let text = Text::of(&found);
-    let rows = lines(&found, text.policy.as_ref());
+    let rows = lines(&found, &text);
     output::print(&match args.json {
         true => format!("{:#}\n", object(&found, &text, &rows)),
         false => overview(&found, &text, &rows),
@@ -28,21 +28,51 @@ pub fn show(args: &ShowArgs) -> Result<u8, Failure> {
 
 /// The policy file as it is now.
 struct Text {
-    /// Whether it is what is in effect; `None` if it cannot be read.
-    present: Option<bool>,
+    /// Whether it is what is in effect; else why it cannot be read here.
+    present: Result<bool, String>,
     /// The policy in effect, if that is what the file has.
     policy: Option<Policy>,
 }
 
 impl Text {
     fn of(found: &Found) -> Text {
-        let bytes = tenant::file(Path::new(&found.share.path)).ok();
-        let fingerprint = bytes.as_deref().map(Policy::fingerprint_of);
-        let present = fingerprint.map(|print| print == found.slot.fingerprint);
-        let policy = bytes.filter(|_| present == Some(true));
+        let bytes = match tenant::file(Path::new(&found.share.path)) {
+            Ok(bytes) => bytes,
+            Err(problem) => {
+                return Text {
+                    present: Err(problem.what),
+                    policy: None,
+                }
+            }
+        };
+        let present = Policy::fingerprint_of(&bytes) == found.slot.fingerprint;
         Text {
-            present,
-            policy: policy.and_then(|bytes| Policy::parse(&bytes).ok()),
+            present: Ok(present),
+            policy: present.then(|| Policy::parse(&bytes).ok()).flatten(),
+        }
+    }
+
+    /// Only the file has what a policy in effect says of rates and types of service.
+    fn knows(&self, found: &Found) -> bool {
+        self.policy.is_some() || !in_effect(found)
+    }
+
+    /// How the file and what is in effect belong together.
+    fn words(&self, found: &Found) -> String {
+        let older = match found.slot.broken && in_effect(found) {
+            true => "; an older one stays in effect",
+            false => "",
+        };
+        match &self.present {
+            Ok(true) => "it is the file's present text".to_owned(),
+            Ok(false) if found.slot.broken => {
+                format!("the file's present text is broken{older} (cmshim policy check)")
+            }
+            Ok(false) => "the file's present text is another one".to_owned(),
+            Err(why) => {
+                let why = why.strip_prefix("cannot be read: ").unwrap_or(why);
+                format!("the file cannot be read here: {why}{older}")
+            }
         }
     }
 }
@@ -53,6 +83,8 @@ struct Line<'a> {
     /// Its number, from 1; `None` for incoming connections. 0 if the policy in effect is not known.
     egress: Option<usize>,
     subject: Option<&'a Subject>,
+    /// Whether a missing subject means that there is no rate and no type of service.
+    known: bool,
     live: u64,
     host: u64,
     /// `None` for what has no row in the file: nothing was ever counted.
@@ -60,8 +92,9 @@ struct Line<'a> {
 }
 
 /// In the order of the policy; then those that it does not have, with connections of no tenant last.
-fn lines<'a>(found: &'a Found, policy: Option<&'a Policy>) -> Vec<Line<'a>> {
-    let subjects = policy.map_or(&[][..], Policy::subjects);
+fn lines<'a>(found: &'a Found, text: &'a Text) -> Vec<Line<'a>> {
+    let knows = text.knows(found);
+    let subjects = text.policy.as_ref().map_or(&[][..], Policy::subjects);
     let rows = &found.share.rows;
     let line = |name, egress, subject, counts: Option<&'a Counts>| {
         let live = |number| counts.map_or(0, |row| found.share.live(number, row.number).into());
@@ -69,6 +102,8 @@ fn lines<'a>(found: &'a Found, policy: Option<&'a Policy>) -> Vec<Line<'a>> {
             name,
             egress,
             subject,
+            // Connections of no tenant never have any.
+            known: knows || counts.is_some_and(|row| row.key == NO_TENANT_KEY),
             live: live(found.slot.number),
             host: found.live.iter().map(|slot| live(slot.number)).sum::<u64>(),
             counts,
@@ -102,6 +137,11 @@ fn state(found: &Found) -> &'static str {
     }
 }
 
+/// Is there a policy that the process holds to?
+fn in_effect(found: &Found) -> bool {
+    !matches!(found.slot.state, slot::CLOSED | slot::OPEN)
+}
+
 fn since(found: &Found) -> String {
     rfc3339(UNIX_EPOCH + Duration::from_nanos(found.slot.loaded_ns))
 }
@@ -121,12 +161,10 @@ fn overview(found: &Found, text: &Text, lines: &[Line]) -> String {
         1 => ", reloaded once\n".to_owned(),
         n => format!(", reloaded {n} times\n"),
     });
-    out.push_str(match (slot.broken, text.present) {
-        (true, _) => "  the file's present text is broken; an older one stays in effect (cmshim policy check)\n",
-        (false, Some(true)) => "  it is the file's present text\n",
-        (false, Some(false)) => "  the file's present text is another one\n",
-        (false, None) => "  the file cannot be read here\n",
-    });
+    out.push_str(&format!("  {}\n", text.words(found)));
+    if lines.iter().any(|line| !line.known) {
+        out.push_str("  ?: what is in effect is not known, since only the file says it\n");
+    }
     let rows: Vec<Row> = lines.iter().map(row).collect();
     let heads = [
         "tenant", "live", "host", "limit", "rate", "ToS", "allowed", "denied", "over", "fast",
@@ -138,6 +176,10 @@ fn overview(found: &Found, text: &Text, lines: &[Line]) -> String {
 
 fn row(line: &Line) -> Row {
     let cell = |value: Option<String>| value.unwrap_or_else(|| "-".to_owned());
+    let of_file = |value: Option<String>| match line.known {
+        true => cell(value),
+        false => "?".to_owned(),
+    };
     let count = |get: fn(&Counts) -> u64| line.counts.map_or(0, get).to_string();
     Row::new([
         match (line.name, line.egress) {
@@ -149,8 +191,8 @@ fn row(line: &Line) -> Row {
         line.live.to_string(),
         line.host.to_string(),
         cell(limit(line).map(|n| n.to_string())),
-        cell(line.subject.and_then(|s| s.rate.as_ref()).map(words::rate)),
-        cell(line.subject.and_then(|s| s.tos).map(words::tos)),
+        of_file(line.subject.and_then(|s| s.rate.as_ref()).map(words::rate)),
+        of_file(line.subject.and_then(|s| s.tos).map(words::tos)),
         count(|c| c.allowed),
         count(|c| c.denied),
         count(|c| c.over_limit),
@@ -174,7 +216,8 @@ fn object(found: &Found, text: &Text, lines: &[Line]) -> Value {
         "share": found.file.display().to_string(),
         "state": state(found),
         "broken": slot.broken,
-        "present": text.present,
+        "present": text.present.as_ref().ok(),
+        "known": text.knows(found),
         "since": since(found),
         "reloads": slot.reloads,
         "tenants": lines.iter().map(tenant_object).collect::<Vec<_>>(),
@@ -194,12 +237,16 @@ fn tenant_object(line: &Line) -> Value {
         "observed": count(|c| c.would_refuse),
     });
     let rate = line.subject.and_then(|s| s.rate);
+    let of_file = |value: Option<Value>| value.or((!line.known).then_some(Value::Null));
     for (name, value) in [
         ("egress", line.egress.map(|n| json!(n))),
         ("limit", limit(line).map(|n| json!(n))),
-        ("rate", rate.map(|r| json!(r.per_s))),
-        ("burst", rate.map(|r| json!(r.burst))),
-        ("tos", line.subject.and_then(|s| s.tos).map(|t| json!(t))),
+        ("rate", of_file(rate.map(|r| json!(r.per_s)))),
+        ("burst", of_file(rate.map(|r| json!(r.burst)))),
+        (
+            "tos",
+            of_file(line.subject.and_then(|s| s.tos).map(|t| json!(t))),
+        ),
     ] {
         if let Some(value) = value {
             object[name] = value;

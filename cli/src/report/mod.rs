@@ -11,10 +11,12 @@
 //! - 2: standard error of `cmshim run`, or the file for the report.
 
 mod failures;
+mod remaining;
 mod saved;
 mod start;
 mod sum;
 mod text;
+mod unanswered;
 mod wait;
 
 pub use start::{start, Started};

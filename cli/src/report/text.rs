@@ -6,7 +6,7 @@ use cmshim_core::report::duration::human;
 use cmshim_core::stats::{Counter, Phase, What, RUNNING};
 
 use super::sum::Sum;
-use super::{failures, saved, Subject};
+use super::{failures, saved, unanswered, Subject};
 use crate::output::one_line;
 use crate::stats::open::Found;
 
@@ -14,8 +14,14 @@ use crate::stats::open::Found;
 const WIDTH: usize = 80;
 const LEFT: usize = 14;
 
-/// `hidden` files could not be read.
-pub fn report(subject: &Subject, took: Duration, sum: &Sum, hidden: usize) -> String {
+/// `hidden` files could not be read; `left` still run.
+pub fn report(
+    subject: &Subject,
+    took: Duration,
+    sum: &Sum,
+    hidden: usize,
+    left: &[String],
+) -> String {
     let mut out = format!(
         "cmshim report: {}, process {}, ran {}\n",
         one_line(&subject.program),
@@ -23,12 +29,8 @@ pub fn report(subject: &Subject, took: Duration, sum: &Sum, hidden: usize) -> St
         human(took)
     );
     if sum.files.is_empty() {
-        let hidden = match hidden {
-            0 => String::new(),
-            n => format!(", or its file is among {n} that only their users may read"),
-        };
-        let none = "no RDMA call was seen: the program made none, the library has no effect in it, or statistics are off";
-        part(&mut out, "nothing", &format!("{none}{hidden}"));
+        part(&mut out, "nothing", &nothing(hidden, left));
+        still_run(&mut out, left);
         return out;
     }
     if let Some(who) = processes(sum) {
@@ -43,6 +45,7 @@ pub fn report(subject: &Subject, took: Duration, sum: &Sum, hidden: usize) -> St
     if let Some(call) = sum.own.and_then(inside) {
         part(&mut out, "ended", &call);
     }
+    still_run(&mut out, left);
     phases(&mut out, sum);
     part(&mut out, "pool", &saved::pool(sum));
     part(&mut out, "batching", &saved::batching(sum));
@@ -59,26 +62,48 @@ pub fn report(subject: &Subject, took: Duration, sum: &Sum, hidden: usize) -> St
     out
 }
 
+fn nothing(hidden: usize, left: &[String]) -> String {
+    let hidden = match hidden {
+        0 => String::new(),
+        n => format!(", or its file is among {n} that only their users may read"),
+    };
+    let none = match left {
+        [] => "no RDMA call was seen: the program made none, the library has no effect in it, or statistics are off",
+        _ => "no RDMA call was seen before the program ended",
+    };
+    format!("{none}{hidden}")
+}
+
+/// What went into the background goes on, and nobody waits for it.
+fn still_run(out: &mut String, left: &[String]) {
+    if !left.is_empty() {
+        let who = one_line(&listed(left));
+        let told = format!("{who}; what they do from now on is not told here: cmshim stat --all");
+        part(out, "still run", &told);
+    }
+}
+
+/// The first four, and how many more.
+fn listed(names: &[String]) -> String {
+    let (first, rest) = names.split_at(names.len().min(4));
+    match rest.len() {
+        0 => first.join(", "),
+        n => format!("{} and {n} more", first.join(", ")),
+    }
+}
+
 /// Several, or another one than the program itself.
 fn processes(sum: &Sum) -> Option<String> {
     let live = sum.files.iter().filter(|f| f.alive).count();
     if sum.files.len() == 1 && sum.own.is_some() && live == 0 {
         return None;
     }
-    let mut names: Vec<String> = sum.files.iter().map(|f| named(f)).collect();
-    let rest = names.split_off(names.len().min(4)).len();
-    let rest = match rest {
-        0 => String::new(),
-        n => format!(" and {n} more"),
-    };
+    let names: Vec<String> = sum.files.iter().map(|f| named(f)).collect();
     let live = match live {
         0 => String::new(),
         n => format!("; {n} of them still live, and go on counting"),
     };
-    Some(format!(
-        "all of these together: {}{rest}{live}",
-        names.join(", ")
-    ))
+    Some(format!("all of these together: {}{live}", listed(&names)))
 }
 
 fn named(file: &Found) -> String {
@@ -92,6 +117,11 @@ fn connections(sum: &Sum) -> String {
         format!("{} failed", count(Counter::ConnectionsFailed)),
         format!("{} open at the end", count(Counter::ConnectionsOpen)),
     ];
+    match unanswered::count(sum) {
+        0 => {}
+        1 => parts.push("1 connect without an answer".to_owned()),
+        n => parts.push(format!("{n} connects without an answer")),
+    }
     for (counter, words) in [
         (Counter::RequestsTaken, "requests taken"),
         (Counter::RequestsRefused, "refused by the program"),

@@ -8,7 +8,7 @@ use rustix::io::Errno;
 use tokio::signal::unix::{signal, Signal, SignalKind};
 
 use super::sum::Sum;
-use super::{text, Subject};
+use super::{remaining, text, Subject};
 use crate::stats::find::scan_of;
 
 pub fn wait(subject: &Subject) -> Result<()> {
@@ -24,7 +24,8 @@ pub fn wait(subject: &Subject) -> Result<()> {
     let took = Duration::from_nanos(ended.saturating_sub(began));
     let scan = scan_of(vec![subject.program.clone()], |_| {});
     let sum = Sum::of(&scan.found, subject);
-    let report = text::report(subject, took, &sum, scan.not_ours);
+    let left = remaining::remaining(subject.family());
+    let report = text::report(subject, took, &sum, scan.not_ours, &left);
     stderr().write_all(report.as_bytes())
 }
 

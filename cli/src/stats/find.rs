@@ -4,7 +4,6 @@ use std::ffi::{OsStr, OsString};
 use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
 
-use cmshim_core::config::{gather, load};
 use cmshim_core::stats::places;
 use rustix::fs::{
     flock, fstat, open, openat, statat, unlinkat, AtFlags, FlockOperation, Mode, OFlags, Stat,
@@ -14,6 +13,7 @@ use super::age::{last_ns, Now};
 use super::open::{self, Found, Refused};
 use crate::failure::{Failure, FOUND};
 use crate::output;
+use crate::settings;
 
 /// The process or file with this name.
 pub fn one(name: &OsStr) -> Result<Found, Failure> {
@@ -31,13 +31,20 @@ fn told(path: &Path, why: &Refused) -> String {
 }
 
 /// All files. Those that are refused are told.
-pub fn all() -> Result<Vec<Found>, Failure> {
+pub fn all() -> Result<Scan, Failure> {
+    check_configuration();
     let scan = scan();
-    complain(&scan.refused, scan.not_ours);
-    match scan.found.is_empty() {
-        true => Err(nothing("of any process", &scan.directories)),
-        false => Ok(scan.found),
+    if scan.found.is_empty() {
+        complain(&scan.refused, 0);
+        return Err(nothing("of any process", &scan.directories, scan.not_ours));
     }
+    complain(&scan.refused, scan.not_ours);
+    Ok(scan)
+}
+
+/// Tells what is wrong in the settings that say where files are: others are looked at then than was wanted.
+pub fn check_configuration() {
+    settings::told(Vec::new(), "stats");
 }
 
 /// What one look into the directories brought.
@@ -87,13 +94,14 @@ pub fn complain(refused: &[String], not_ours: usize) {
     refused.iter().for_each(|line| output::complain(line));
     if not_ours > 0 {
         output::complain(&format!(
-            "{not_ours} more that only their users may read (see stats.readers)"
+            "files of {not_ours} more processes are not shown: only their users may read them (see stats.readers)"
         ));
     }
 }
 
 /// Processes in other pid namespaces may have the same id: a live one goes before a dead one, then the latest.
 fn of_process(pid: u32) -> Result<Found, Failure> {
+    check_configuration();
     let directories = directories(Vec::new());
     let (mut found, mut refused) = (Vec::new(), None);
     for candidate in candidates(&directories).filter(|c| c.pid == pid) {
@@ -106,7 +114,7 @@ fn of_process(pid: u32) -> Result<Found, Failure> {
     let Some(best) = found.pop() else {
         return Err(match refused {
             Some(why) => Failure::new(FOUND, why),
-            None => nothing(&format!("of process {pid}"), &directories),
+            None => nothing(&format!("of process {pid}"), &directories, 0),
         });
     };
     for other in found {
@@ -118,7 +126,7 @@ fn of_process(pid: u32) -> Result<Found, Failure> {
     Ok(best)
 }
 
-fn nothing(whose: &str, directories: &[PathBuf]) -> Failure {
+fn nothing(whose: &str, directories: &[PathBuf], not_ours: usize) -> Failure {
     let places: Vec<_> = directories
         .iter()
         .map(|d| d.display().to_string())
@@ -127,16 +135,20 @@ fn nothing(whose: &str, directories: &[PathBuf]) -> Failure {
         true => "no directory for them exists".to_owned(),
         false => format!("looked in {}", places.join(", ")),
     };
+    let hidden = match not_ours {
+        0 => String::new(),
+        1 => "; 1 file is there that only its user may read (see stats.readers)".to_owned(),
+        n => format!("; {n} files are there that only their users may read (see stats.readers)"),
+    };
     let message = format!(
-        "no statistics {whose}: {places}. A file is there from the first RDMA call under the library on"
+        "no statistics {whose}: {places}{hidden}. A file is there from the first RDMA call under the library on"
     );
     Failure::new(FOUND, message)
 }
 
 /// As the library would choose them in this environment.
 fn directories(program: Vec<String>) -> Vec<PathBuf> {
-    let input = gather(std::env::vars_os().collect(), program, false);
-    places::for_reading(load(&input).config.stats.dir.as_deref())
+    places::for_reading(settings::silent(program).stats.dir.as_deref())
 }
 
 /// A name in a directory that may be a statistics file's.

@@ -13,7 +13,7 @@ pub mod openmetrics;
 pub mod overview;
 mod svg;
 pub mod table;
-mod timeline;
+pub mod timeline;
 mod words;
 
 pub use events::events;
@@ -21,18 +21,21 @@ pub use hist::hist;
 
 use args::StatArgs;
 
-use crate::failure::Failure;
+use crate::failure::{Failure, FOUND};
 use crate::output;
 use open::Found;
 use openmetrics::Form;
 
 pub fn stat(args: &StatArgs) -> Result<u8, Failure> {
-    let found = match &args.process {
-        Some(process) => vec![find::one(process)?],
-        None => find::all()?,
+    let (found, refused) = match &args.process {
+        Some(process) => (vec![find::one(process)?], false),
+        None => {
+            let scan = find::all()?;
+            (scan.found, !scan.refused.is_empty())
+        }
     };
     output::print(&shown(&found, args))?;
-    Ok(0)
+    Ok(if refused { FOUND } else { 0 })
 }
 
 fn shown(found: &[Found], args: &StatArgs) -> String {

@@ -43,7 +43,7 @@ impl Refused {
         }
     }
 
-    fn by(error: &std::io::Error) -> Refused {
+    pub fn by(error: &std::io::Error) -> Refused {
         match error.raw_os_error().map(Errno::from_raw_os_error) {
             Some(Errno::ACCESS | Errno::PERM) => Refused::NotOurs,
             Some(Errno::NOENT) => Refused::Gone,

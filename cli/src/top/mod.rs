@@ -14,8 +14,10 @@ use std::io::{stdin, stdout, IsTerminal};
 use args::TopArgs;
 
 use crate::failure::Failure;
+use crate::stats::find::check_configuration;
 
 pub fn top(args: &TopArgs) -> Result<u8, Failure> {
+    check_configuration();
     if args.once || !stdout().is_terminal() || !stdin().is_terminal() || dumb() {
         plain::run(args)
     } else {

@@ -25,6 +25,23 @@ pub fn clean(program: impl AsRef<Path>) -> Command {
     command
 }
 
+/// The program as a user who may not read everything: this one, or in place of root somebody else. `None` where such a
+/// one cannot start it.
+pub fn unprivileged() -> Option<Command> {
+    if !rustix::process::geteuid().is_root() {
+        return Some(cmshim());
+    }
+    let command = || {
+        let mut command = clean("setpriv");
+        command
+            .args(["--reuid=65534", "--regid=65534", "--clear-groups", "--"])
+            .arg(env!("CARGO_BIN_EXE_cmshim"));
+        command
+    };
+    let output = command().arg("--version").output().ok();
+    output.is_some_and(|o| o.status.success()).then(command)
+}
+
 /// Runs it with these arguments: exit status, standard output, standard error.
 pub fn ask(args: &[&str]) -> (i32, String, String) {
     told(cmshim().args(args).output().unwrap())

@@ -4,6 +4,8 @@ use std::fmt;
 
 use serde::Serialize;
 
+use super::table::KEYS;
+
 /// So many problems of one file or environment are told; more are counted.
 /// They may all be written at the start of every program.
 pub(super) const MAX_PROBLEMS: usize = 20;
@@ -32,6 +34,20 @@ pub struct Problem {
     /// The program in whose section it stands.
     #[serde(skip)]
     pub(super) program: Option<String>,
+}
+
+impl Problem {
+    /// Is it about a key of this section ("stats"), or about the whole configuration file?
+    pub fn concerns(&self, section: &str) -> bool {
+        let of = |name: &str| {
+            name.split_once('.')
+                .is_some_and(|(first, _)| first == section)
+        };
+        match self.row {
+            Some(row) => of(KEYS[row].name),
+            None => self.key.is_none() && self.variable.is_none(),
+        }
+    }
 }
 
 impl fmt::Display for Problem {

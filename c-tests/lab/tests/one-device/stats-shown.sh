@@ -73,5 +73,6 @@ for ((i = 0; i < 300; i++)); do
     nap 0.1
 done
 expect "$LAB_TMP/report.killed" "^cmshim report: hang, process $pid, ran "
+expect "$LAB_TMP/report.killed" "^  connections 0 made, 0 failed, 0 open at the end, 1 connect without an answer\$"
 expect "$LAB_TMP/report.killed" "^  ended       inside rdma_connect, peer $LAB_ADDR:$LAB_PORT\$"
 rm -rf "$CMSHIM_STATS_DIR"
