@@ -260,8 +260,8 @@ pub const KEYS: &[Key] = &[
         default: Preset::Bool(false),
         per_program: true,
         help: "Keep queue pairs that the program destroys, and give them out again",
-        more: "Only those whose connection ended with DISCONNECTED, or that had none; only on a device that passed a \
-               trial in this process: after RESET no completion of the old connection is left, and data goes over a new one. \
+        more: "Only those whose connection ended with DISCONNECTED or REJECTED, or that never asked for one; only on a device that \
+               passed a trial in this process: after RESET no completion of the old connection is left, and data goes over a new one. \
                The verdict is a line at level info.",
     },
     Key {
