@@ -111,8 +111,12 @@ fn each_reason_says_what_to_do() {
                 ..OVER
             });
             let e = explained(&data, 28, Transport::Ib, Role::Client);
-            assert_eq!((e.who, e.severity), (Who::PeerPolicy, Severity::Error));
-            assert_eq!(e.verdict(), "refused by policy of the peer");
+            let (who, verdict) = match code {
+                Code::Program => (Who::PeerProgram, "refused by the peer's program"),
+                _ => (Who::PeerPolicy, "refused by policy of the peer"),
+            };
+            assert_eq!((e.who, e.severity), (who, Severity::Error));
+            assert_eq!(e.verdict(), verdict);
             assert!(!e.cause.is_empty() && !e.next.is_empty());
             let limited = matches!(code, Code::OverLimit | Code::Rate);
             let waits = limited && retry_after_ms.is_some();
@@ -124,6 +128,30 @@ fn each_reason_says_what_to_do() {
     let e = explained(&newer, 28, Transport::Ib, Role::Client);
     assert!(e.summary.contains("99"), "{}", e.summary);
     assert!(e.cause.contains("newer"));
+}
+
+/// It needs no policy there, so none is blamed.
+#[test]
+fn a_programs_own_check_is_not_called_a_policy() {
+    let reason = Reason {
+        code: Code::Program,
+        retry_after_ms: None,
+        used: 0,
+        limit: 0,
+        tenant: "",
+    };
+    let line = report::text(&incident(&reason));
+    assert!(
+        line.contains(
+            "refused by the peer's program: the program's own check refused (REJECTED 28"
+        ),
+        "{line}"
+    );
+    assert!(!line.contains("policy"), "{line}");
+    let object: serde_json::Value =
+        serde_json::from_str(&report::json(&incident(&reason))).unwrap();
+    assert_eq!(object["who"], "peer-program");
+    assert_eq!(object["policy"], serde_json::json!({"code": "program"}));
 }
 
 #[test]

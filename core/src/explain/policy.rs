@@ -1,4 +1,5 @@
-//! REJECTED with a reason of ours in the private data: the policy of a peer under cmshim refused.
+//! REJECTED with a reason of ours in the private data: the policy of a peer under cmshim refused, or its program's own
+//! check.
 
 use crate::model::{Explanation, Severity, Who};
 use crate::report::duration;
@@ -7,7 +8,7 @@ use std::time::Duration;
 
 pub(super) fn refused(reason: &OwnedReason, code: String) -> Explanation {
     Explanation::new(
-        Who::PeerPolicy,
+        who(reason),
         Severity::Error,
         "refused",
         code,
@@ -15,6 +16,14 @@ pub(super) fn refused(reason: &OwnedReason, code: String) -> Explanation {
     )
     .with_cause(cause(reason))
     .with_next(next(reason))
+}
+
+/// A program's own check needs no policy, and has the last word where there is one.
+fn who(reason: &OwnedReason) -> Who {
+    match reason.code {
+        Ok(Code::Program) => Who::PeerProgram,
+        _ => Who::PeerPolicy,
+    }
 }
 
 fn cause(reason: &OwnedReason) -> &'static str {
