@@ -23,6 +23,7 @@ pub struct Current {
     pub limits_hold: bool,
     /// What is done where there is no policy.
     pub allow_without: bool,
+    /// Empty if the configuration names none that can be used.
     pub file: String,
 }
 

@@ -7,7 +7,7 @@ use crate::boundary::shim::Shim;
 use crate::keeper;
 use crate::lock::lock;
 use crate::stats::now_ns;
-use cmshim_core::config::OnError;
+use cmshim_core::config::{is_lost_policy, OnError};
 use cmshim_core::tenant::share::slot;
 use cmshim_core::tenant::{cgroup_path, file, own_tenant, Mode, Policy, Subject, NO_TENANT_KEY};
 use std::os::unix::fs::MetadataExt;
@@ -84,19 +84,25 @@ pub fn current(shim: &'static Shim) -> Option<Arc<Current>> {
 }
 
 fn first(shim: &'static Shim, tenants: &Tenants, path: &str) -> Arc<Current> {
-    let policy = match read(path) {
-        Ok(policy) => Some(policy),
-        Err(why) => {
-            let then = match shim.config.tenant.on_error {
-                OnError::Deny => "all connects are refused until it can be read (tenant.on_error)",
-                OnError::Allow => "nothing is refused until it can be read (tenant.on_error)",
-            };
-            log::error!("tenant.policy {why}; {then}");
-            None
-        }
-    };
+    let policy = read(path).map_err(|why| {
+        let text = unread(path, &why, shim.config.tenant.on_error);
+        log::error!("{text}");
+    });
     share(shim, tenants, path);
-    take_effect(shim, tenants, path, policy)
+    take_effect(shim, tenants, path, policy.ok())
+}
+
+/// What is told where there is no policy. A name that is wrong in the configuration, which was told of, is no file that
+/// could come.
+pub(super) fn unread(path: &str, why: &str, on_error: OnError) -> String {
+    let then = match on_error {
+        OnError::Deny => "all connects are refused",
+        OnError::Allow => "nothing is refused",
+    };
+    match is_lost_policy(path) {
+        true => format!("tenant.policy: the configuration names no file that can be used; {then} (tenant.on_error)"),
+        false => format!("tenant.policy {why}; {then} until it can be read (tenant.on_error)"),
+    }
 }
 
 /// Reads and checks the file; what is wrong with it in words that begin with its name.
@@ -202,9 +208,17 @@ fn take_effect(shim: &Shim, tenants: &Tenants, path: &str, policy: Option<Policy
         own: own(settings.name.as_deref(), settings.cgroup.as_deref()),
         limits_hold: allow,
         allow_without: allow,
-        file: path.to_owned(),
+        file: shown(path).to_owned(),
         policy,
     })
+}
+
+/// The policy's file as it is told; empty if the configuration names none that can be used.
+fn shown(path: &str) -> &str {
+    match is_lost_policy(path) {
+        true => "",
+        false => path,
+    }
 }
 
 /// The rows of nobody and of all subjects. There may be more subjects than rows: those with limits come first, and

@@ -1,7 +1,10 @@
 //! Decisions by a policy, with a shared table that two "processes" use: each open file has its own slot.
 
 use super::decide::{weigh, Current, Decision, Way};
+use super::load::unread;
 use super::share::Share;
+use super::tell::by_policy;
+use cmshim_core::config::{self, Input, OnError};
 use cmshim_core::tenant::reason::Code;
 use cmshim_core::tenant::share::file_name;
 use cmshim_core::tenant::{Ask, Policy};
@@ -65,6 +68,18 @@ fn current(text: Option<&str>, share: &Share) -> Current {
         allow_without: false,
         file: "policy.toml".to_owned(),
         policy,
+    }
+}
+
+fn no_policy() -> Current {
+    Current {
+        rows: Vec::new(),
+        nobody: None,
+        own: None,
+        limits_hold: false,
+        allow_without: false,
+        file: String::new(),
+        policy: None,
     }
 }
 
@@ -185,6 +200,35 @@ fn observing_counts_and_refuses_nobody() {
         Some((Code::OverLimit, 4))
     );
     assert!(!fifth.refuses());
+}
+
+#[test]
+fn a_name_that_is_no_file_is_not_told_as_one() {
+    let input = Input {
+        vars: vec![("CMSHIM_TENANT_POLICY".into(), "rel".into())],
+        ..Input::default()
+    };
+    let lost = config::load(&input)
+        .config
+        .tenant
+        .policy
+        .expect("it was meant");
+    assert_eq!(
+        unread(&lost, "no such file", OnError::Deny),
+        "tenant.policy: the configuration names no file that can be used; all connects are refused (tenant.on_error)"
+    );
+    assert_eq!(
+        unread("/p", "/p: no such file", OnError::Allow),
+        "tenant.policy /p: no such file; nothing is refused until it can be read (tenant.on_error)"
+    );
+    let decision = weigh(&no_policy(), None, Way::In, &from("10.9.0.1"), true);
+    let refusal = decision.refused.as_ref().expect("nobody may");
+    let told = |file| by_policy(&decision, refusal, file).next;
+    assert_eq!(
+        told(""),
+        "Mend tenant.policy in the configuration, and start the program anew"
+    );
+    assert_eq!(told("/p"), "cmshim policy check /p");
 }
 
 #[test]
