@@ -130,6 +130,26 @@ fn each_reason_says_what_to_do() {
     assert!(e.cause.contains("newer"));
 }
 
+#[test]
+fn where_limits_cannot_be_counted_the_policy_is_not_blamed() {
+    let data = padded(&Reason {
+        code: Code::Uncounted,
+        ..OVER
+    });
+    assert_eq!(data[4..6], [1, 7]);
+    let e = explained(&data, 28, Transport::Roce, Role::Client);
+    assert_eq!(
+        e.summary,
+        "tenant 'olap' has a limit, and its connections cannot be counted"
+    );
+    assert!(e.cause.contains("The policy there is good"), "{}", e.cause);
+    assert!(
+        e.next.contains("tenant.dir") && !e.next.contains("policy check"),
+        "{}",
+        e.next
+    );
+}
+
 /// It needs no policy there, so none is blamed.
 #[test]
 fn a_programs_own_check_is_not_called_a_policy() {

@@ -114,6 +114,10 @@ fn what_people_read() {
             "the policy cannot be read, and nobody may connect until it can",
         ),
         (
+            words(Code::Uncounted, 0, 0, "olap"),
+            "tenant 'olap' has a limit, and its connections cannot be counted",
+        ),
+        (
             words(Code::Program, 0, 0, ""),
             "the program's own check refused",
         ),

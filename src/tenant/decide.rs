@@ -221,10 +221,10 @@ fn admit(
             observed: false,
         });
         let blind = limited && !current.limits_hold;
-        return blind.then(|| refusal(Code::Unreadable, 0, None));
+        return blind.then(|| refusal(Code::Uncounted, 0, None));
     };
     if limited && !share.shared() && !current.limits_hold {
-        return Some(refusal(Code::Unreadable, 0, None));
+        return Some(refusal(Code::Uncounted, 0, None));
     }
     let full = share.sit(row, subject.max_connections).err();
     let late = match (&full, &subject.rate) {

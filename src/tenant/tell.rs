@@ -96,6 +96,9 @@ pub(super) fn by_policy(decision: &Decision, refusal: &Refusal, file: &str) -> W
                 "Mend tenant.policy in the configuration, and start the program anew".to_owned()
             }
             Code::Unreadable => format!("cmshim policy check {file}"),
+            Code::Uncounted => {
+                "The place to count in is wrong, not the policy: see tenant.dir, and LIMITS in cmshim-policy(1)".to_owned()
+            }
             _ => format!(
                 "{place} decided. See cmshim policy test, and cmshim policy show {}",
                 std::process::id()

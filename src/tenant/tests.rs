@@ -247,7 +247,13 @@ fn limits_that_are_not_shared_hold_only_where_that_is_allowed() {
     let alone = Share::alone("/etc/policy").expect("memory");
     let mut blind = current(Some(POLICY), &alone);
     let decide = |current: &Current, peer| weigh(current, Some(&alone), Way::In, &from(peer), true);
-    assert_eq!(code(&decide(&blind, "10.9.0.1")), Some(Code::Unreadable));
+    let uncounted = decide(&blind, "10.9.0.1");
+    assert_eq!(code(&uncounted), Some(Code::Uncounted));
+    let refusal = uncounted.refused.as_ref().expect("it is refused");
+    let words = by_policy(&uncounted, refusal, "/p");
+    assert_eq!(words.name, "uncounted");
+    assert!(words.next.contains("tenant.dir"), "{}", words.next);
+    assert!(!words.next.contains("/p"), "{}", words.next);
     assert_eq!(code(&decide(&blind, "10.2.0.1")), Some(Code::Denied));
     blind.limits_hold = true;
     assert_eq!(code(&decide(&blind, "10.9.0.1")), None);

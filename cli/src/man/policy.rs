@@ -62,7 +62,7 @@ fn limits() -> Roff {
     roff.text([roman(format!(
         "At most {SLOTS} processes at once count in one place; for the next one tenant.on_error decides (without tenant.dir it tries \
          the later places, and warns). The file has {ROWS} rows for names of tenants and numbers of egress rules, and none is \
-         ever freed: if so many names have come and gone, new tenants with limits are refused as unreadable until the file \
+         ever freed: if so many names have come and gone, new tenants with limits are refused as uncounted until the file \
          is removed (cmshim policy show names it; all processes have to begin anew then).",
     ))]);
     roff

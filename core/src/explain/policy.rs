@@ -34,6 +34,7 @@ fn cause(reason: &OwnedReason) -> &'static str {
         Ok(Code::Rate) => "All of the tenant's clients together count.",
         Ok(Code::Unreadable) => "The policy file there is missing or broken.",
         Ok(Code::Program) => "Only that program knows more.",
+        Ok(Code::Uncounted) => "The policy there is good, but the place where limits are counted cannot be used.",
         Err(_) => "The cmshim there is newer than this one.",
     }
 }
@@ -62,6 +63,9 @@ fn next(reason: &OwnedReason) -> String {
             "Ask the operator of PEER. On the peer: cmshim policy check POLICY".to_owned()
         }
         Ok(Code::Program) => "Read the peer's log at this moment".to_owned(),
+        Ok(Code::Uncounted) => {
+            "Ask the operator of PEER: the program's log there says what is wrong with the place to count in (tenant.dir)".to_owned()
+        }
         Err(_) => format!("Ask the operator of PEER. {SHOW}"),
     }
 }

@@ -14,7 +14,8 @@
 //! | 20 | length of the tenant's name |
 //! | 21– | the tenant's name, UTF-8, at most 64 bytes |
 //!
-//! In any later version the first eight bytes mean the same.
+//! In any later version the first eight bytes mean the same. A code that is not known is told by its number: new ones need
+//! no new version.
 
 use super::subject::NAME_BYTES;
 use std::fmt;
@@ -46,16 +47,19 @@ pub enum Code {
     Unreadable = 5,
     /// The program's own check (`cmshim_set_access_check`) refused.
     Program = 6,
+    /// The tenant has a limit, and its connections cannot be counted.
+    Uncounted = 7,
 }
 
 impl Code {
-    pub const ALL: [Code; 6] = [
+    pub const ALL: [Code; 7] = [
         Code::NoTenant,
         Code::Denied,
         Code::OverLimit,
         Code::Rate,
         Code::Unreadable,
         Code::Program,
+        Code::Uncounted,
     ];
 
     pub fn by_number(number: u8) -> Option<Code> {
@@ -71,6 +75,7 @@ impl Code {
             Code::Rate => "rate",
             Code::Unreadable => "unreadable",
             Code::Program => "program",
+            Code::Uncounted => "uncounted",
         }
     }
 }
@@ -221,6 +226,10 @@ fn words(
         }
         Ok(Code::Program) if tenant.is_empty() => f.write_str("the program's own check refused"),
         Ok(Code::Program) => write!(f, "the program's own check refused {whose}"),
+        Ok(Code::Uncounted) => write!(
+            f,
+            "{whose} has a limit, and its connections cannot be counted"
+        ),
         Err(number) => write!(
             f,
             "for reason {number}, which only a newer version of cmshim knows"
