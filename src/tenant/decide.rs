@@ -135,8 +135,12 @@ pub(super) fn weigh(
     };
     let subject = verdict.subject.and_then(|at| policy.subjects().get(at));
     let row = verdict.subject.and_then(|at| *current.rows.get(at)?);
+    let own = current.own.as_ref().filter(|name| policy.has_tenant(name));
     let mut decision = Decision {
-        tenant: subject.map(|s| s.name.clone()),
+        tenant: match way {
+            Way::In => subject.map(|s| s.name.clone()),
+            Way::Out => own.cloned(),
+        },
         line: verdict.line,
         row: subject.map_or(current.nobody, |_| row),
         seat: None,
@@ -144,7 +148,7 @@ pub(super) fn weigh(
         observed: policy.mode() == Mode::Observe,
     };
     decision.refused = match (verdict.allow, subject) {
-        (false, _) => Some(by_rule(&verdict, subject)),
+        (false, _) => Some(by_rule(way, &verdict, decision.tenant.as_deref())),
         (true, Some(subject)) if counted => admit(
             current,
             share,
@@ -158,13 +162,14 @@ pub(super) fn weigh(
     decision
 }
 
-fn by_rule(verdict: &Verdict, subject: Option<&Subject>) -> Refusal {
+fn by_rule(way: Way, verdict: &Verdict, tenant: Option<&str>) -> Refusal {
     Refusal {
-        code: match verdict.subject {
-            Some(_) => Code::Denied,
-            None => Code::NoTenant,
+        code: match (verdict.subject, way) {
+            (Some(_), _) => Code::Denied,
+            (None, Way::In) => Code::NoTenant,
+            (None, Way::Out) => Code::EgressDefault,
         },
-        tenant: subject.map_or_else(String::new, |s| s.name.clone()),
+        tenant: tenant.unwrap_or_default().to_owned(),
         used: 0,
         limit: 0,
         retry_after_ms: None,

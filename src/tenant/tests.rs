@@ -186,6 +186,34 @@ fn rates_and_rules_refuse() {
 }
 
 #[test]
+fn what_egress_default_refuses_is_told_as_such() {
+    let dir = Directory::new("egress");
+    let share = dir.share("/etc/policy");
+    let text = POLICY.replace("version = 1", "version = 1\negress_default = \"deny\"");
+    let mut current = current(Some(&text), &share);
+    let decide =
+        |current: &Current| weigh(current, Some(&share), Way::Out, &from("10.4.0.1"), true);
+    let told = |decision: &Decision| {
+        let refusal = decision.refused.as_ref().expect("it is refused");
+        by_policy(decision, refusal, "/p").summary
+    };
+    let refused = decide(&current);
+    assert_eq!(code(&refused), Some(Code::EgressDefault));
+    assert_eq!(refused.tenant.as_deref(), Some("out"));
+    assert_eq!(
+        told(&refused),
+        "tenant policy: no egress rule of tenant 'out' matches, and egress_default refuses"
+    );
+    current.own = None;
+    let refused = decide(&current);
+    assert_eq!(refused.tenant, None);
+    assert_eq!(
+        told(&refused),
+        "tenant policy: this process belongs to no tenant, and egress_default refuses"
+    );
+}
+
+#[test]
 fn observing_counts_and_refuses_nobody() {
     let dir = Directory::new("observe");
     let share = dir.share("/etc/policy");

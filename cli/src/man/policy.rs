@@ -95,7 +95,7 @@ fn audit() -> Roff {
 
 fn reject() -> Roff {
     let mut roff = section("PRIVATE DATA OF THE REJECT");
-    let codes: Vec<String> = Code::ALL
+    let codes: Vec<String> = Code::SENT
         .iter()
         .map(|code| format!("{} {}", *code as u8, code.name()))
         .collect();

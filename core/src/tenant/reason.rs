@@ -49,10 +49,13 @@ pub enum Code {
     Program = 6,
     /// The tenant has a limit, and its connections cannot be counted.
     Uncounted = 7,
+    /// No egress rule matches, and `egress_default` refuses. Never sent: there is no request yet.
+    EgressDefault = 128,
 }
 
 impl Code {
-    pub const ALL: [Code; 7] = [
+    /// Those that a peer is told.
+    pub const SENT: [Code; 7] = [
         Code::NoTenant,
         Code::Denied,
         Code::OverLimit,
@@ -63,7 +66,7 @@ impl Code {
     ];
 
     pub fn by_number(number: u8) -> Option<Code> {
-        Code::ALL.into_iter().find(|code| *code as u8 == number)
+        Code::SENT.into_iter().find(|code| *code as u8 == number)
     }
 
     /// For programs: in the audit log and in JSON.
@@ -76,6 +79,7 @@ impl Code {
             Code::Unreadable => "unreadable",
             Code::Program => "program",
             Code::Uncounted => "uncounted",
+            Code::EgressDefault => "egress-default",
         }
     }
 }
@@ -229,6 +233,13 @@ fn words(
         Ok(Code::Uncounted) => write!(
             f,
             "{whose} has a limit, and its connections cannot be counted"
+        ),
+        Ok(Code::EgressDefault) if tenant.is_empty() => {
+            f.write_str("this process belongs to no tenant, and egress_default refuses")
+        }
+        Ok(Code::EgressDefault) => write!(
+            f,
+            "no egress rule of {whose} matches, and egress_default refuses"
         ),
         Err(number) => write!(
             f,
