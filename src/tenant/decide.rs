@@ -71,17 +71,22 @@ pub fn about(shim: &'static Shim, way: Way, ask: &Ask, counted: bool) -> Option<
     let current = load::current(shim)?;
     let share = shim.state().tenants.share.get();
     let decision = weigh(&current, share, way, ask, counted);
-    // Outgoing connects of which no rule says anything are not worth a count.
-    let unruled = way == Way::Out && decision.line == 0;
-    // Where the program has a check of its own, that has the last word.
-    let asked = way == Way::In && check::registered();
-    // A question that was answered with yes comes again when the connection is made.
-    if decision.refused.is_none() && (!counted || unruled || asked) {
+    if !counts(way, &decision, counted, check::registered()) {
         return Some(decision);
     }
     tally(share, &decision);
     tell::decision(shim, &current, way, ask, &decision);
     Some(decision)
+}
+
+/// Is a decision counted and told of? `checked`: the program has a check of its own.
+pub(super) fn counts(way: Way, decision: &Decision, counted: bool, checked: bool) -> bool {
+    // The policy says nothing of outgoing connects of a process that is no tenant.
+    let stranger = way == Way::Out && decision.tenant.is_none();
+    // The program's own check has the last word.
+    let asked = way == Way::In && checked;
+    // A question that was answered with yes comes again when the connection is made.
+    decision.refused.is_some() || counted && !stranger && !asked
 }
 
 /// The program's own check was asked about a request that the policy let through, and said no in this way, or yes.

@@ -1,6 +1,6 @@
 //! Decisions by a policy, with a shared table that two "processes" use: each open file has its own slot.
 
-use super::decide::{weigh, Current, Decision, Way};
+use super::decide::{counts, weigh, Current, Decision, Way};
 use super::load::unread;
 use super::share::Share;
 use super::tell::by_policy;
@@ -211,6 +211,22 @@ fn what_egress_default_refuses_is_told_as_such() {
         told(&refused),
         "tenant policy: this process belongs to no tenant, and egress_default refuses"
     );
+}
+
+#[test]
+fn what_egress_default_allows_is_told_of_for_tenants() {
+    let dir = Directory::new("audit");
+    let share = dir.share("/etc/policy");
+    let mut current = current(Some(POLICY), &share);
+    let told = |current: &Current, counted| {
+        let decision = weigh(current, Some(&share), Way::Out, &from("10.4.0.1"), counted);
+        assert!(decision.refused.is_none() && decision.line == 0);
+        counts(Way::Out, &decision, counted, false)
+    };
+    assert!(told(&current, true));
+    assert!(!told(&current, false), "it comes again with the connect");
+    current.own = None;
+    assert!(!told(&current, true), "no tenant");
 }
 
 #[test]

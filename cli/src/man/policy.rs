@@ -83,7 +83,7 @@ fn audit() -> Roff {
     let mut roff = section("AUDIT FILE");
     roff.text([roman(
         "With tenant.audit each refusal is one line with a JSON object, and with tenant.audit_allowed each allowed connection \
-         too. A name whose value is not known is left out.",
+         too (not the outgoing ones of a process that is no tenant of the policy). A name whose value is not known is left out.",
     )]);
     for (name, value) in audit::FIELDS {
         roff.control("TP", []);

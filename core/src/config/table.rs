@@ -367,7 +367,7 @@ pub const KEYS: &[Key] = &[
         default: Preset::Bool(false),
         per_program: true,
         help: "Write a line for each connection that is allowed, too",
-        more: "",
+        more: "Not for outgoing connections of a process that is no tenant of the policy (tenant.name, tenant.cgroup).",
     },
     Key {
         name: "tenant.audit_per_s",
