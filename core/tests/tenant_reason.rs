@@ -126,6 +126,10 @@ fn what_people_read() {
             "this process belongs to no tenant, and egress_default refuses",
         ),
         (
+            words(Code::UnknownTenant, 0, 0, "olap"),
+            "it has no tenant 'olap', which tenant.name names",
+        ),
+        (
             words(Code::Program, 0, 0, ""),
             "the program's own check refused",
         ),

@@ -19,9 +19,11 @@ pub struct Current {
     pub nobody: Option<usize>,
     /// The tenant that this process is itself.
     pub own: Option<String>,
+    /// By its name, which is a mistake where the policy has none of that name: a pattern for cgroups meets others too.
+    pub named: bool,
     /// May a limit be taken to hold where it cannot be counted with other processes?
     pub limits_hold: bool,
-    /// What is done where there is no policy.
+    /// What is done where there is no policy, or it does not have the tenant that this process is said to be.
     pub allow_without: bool,
     /// Empty if the configuration names none that can be used.
     pub file: String,
@@ -152,6 +154,10 @@ pub(super) fn weigh(
         refused: None,
         observed: policy.mode() == Mode::Observe,
     };
+    if way == Way::Out && own.is_none() && current.named && !current.allow_without {
+        decision.refused = Some(unknown(current));
+        return decision;
+    }
     decision.refused = match (verdict.allow, subject) {
         (false, _) => Some(by_rule(way, &verdict, decision.tenant.as_deref())),
         (true, Some(subject)) if counted => admit(
@@ -175,6 +181,17 @@ fn by_rule(way: Way, verdict: &Verdict, tenant: Option<&str>) -> Refusal {
             (None, Way::Out) => Code::EgressDefault,
         },
         tenant: tenant.unwrap_or_default().to_owned(),
+        used: 0,
+        limit: 0,
+        retry_after_ms: None,
+    }
+}
+
+/// The policy does not have this process's tenant, so what its rules would refuse is not known.
+fn unknown(current: &Current) -> Refusal {
+    Refusal {
+        code: Code::UnknownTenant,
+        tenant: current.own.clone().unwrap_or_default(),
         used: 0,
         limit: 0,
         retry_after_ms: None,

@@ -202,15 +202,73 @@ fn take_effect(shim: &Shim, tenants: &Tenants, path: &str, policy: Option<Policy
             tenants.watched.reloads.load(Ordering::Relaxed),
         );
     }
+    let own = own(settings.name.as_deref(), settings.cgroup.as_deref());
+    let named = settings.name.is_some();
+    if let (Some(policy), Some(name)) = (&policy, &own) {
+        if let Some(text) = stranger(policy, path, name, named, settings.on_error) {
+            log::warn!("{text}");
+        }
+    }
     Arc::new(Current {
         rows,
         nobody,
-        own: own(settings.name.as_deref(), settings.cgroup.as_deref()),
+        own,
+        named,
         limits_hold: allow,
         allow_without: allow,
         file: shown(path).to_owned(),
         policy,
     })
+}
+
+/// What is told where the policy does not have this process's tenant: `named` by tenant.name, else found by its cgroup.
+pub(super) fn stranger(
+    policy: &Policy,
+    path: &str,
+    name: &str,
+    named: bool,
+    on_error: OnError,
+) -> Option<String> {
+    if policy.has_tenant(name) {
+        return None;
+    }
+    let key = if named {
+        "tenant.name"
+    } else {
+        "tenant.cgroup"
+    };
+    let then = match (named, on_error, policy.mode()) {
+        (true, OnError::Deny, Mode::Enforce) => {
+            "outgoing connects of this process are refused (tenant.on_error)"
+        }
+        (true, OnError::Deny, Mode::Observe) => {
+            "outgoing connects of this process would be refused, did the policy not only observe"
+        }
+        (true, OnError::Allow, _) => {
+            "egress_default decides about outgoing connects of this process (tenant.on_error)"
+        }
+        (false, ..) => "egress_default decides about outgoing connects of this process",
+    };
+    let known = known(policy);
+    Some(format!(
+        "{key}: the policy {path} has no tenant '{name}' ({known}); {then}"
+    ))
+}
+
+/// The policy's tenants, the first ones by name.
+fn known(policy: &Policy) -> String {
+    const SHOWN: usize = 8;
+    let tenants = policy.subjects().iter().filter(|s| !s.egress);
+    let names: Vec<&str> = tenants
+        .clone()
+        .take(SHOWN)
+        .map(|s| s.name.as_str())
+        .collect();
+    match tenants.count() {
+        0 => "it has none".to_owned(),
+        all if all > SHOWN => format!("its tenants: {} and {} more", names.join(", "), all - SHOWN),
+        _ => format!("its tenants: {}", names.join(", ")),
+    }
 }
 
 /// The policy's file as it is told; empty if the configuration names none that can be used.

@@ -96,6 +96,9 @@ pub(super) fn by_policy(decision: &Decision, refusal: &Refusal, file: &str) -> W
                 "Mend tenant.policy in the configuration, and start the program anew".to_owned()
             }
             Code::Unreadable => format!("cmshim policy check {file}"),
+            Code::UnknownTenant => {
+                format!("Mend tenant.name in the configuration, or the policy. See cmshim policy check {file}")
+            }
             Code::Uncounted => {
                 "The place to count in is wrong, not the policy: see tenant.dir, and LIMITS in cmshim-policy(1)".to_owned()
             }

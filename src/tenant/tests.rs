@@ -1,7 +1,7 @@
 //! Decisions by a policy, with a shared table that two "processes" use: each open file has its own slot.
 
 use super::decide::{counts, weigh, Current, Decision, Way};
-use super::load::unread;
+use super::load::{stranger, unread};
 use super::share::Share;
 use super::tell::by_policy;
 use cmshim_core::config::{self, Input, OnError};
@@ -64,6 +64,7 @@ fn current(text: Option<&str>, share: &Share) -> Current {
         rows: subjects.iter().map(|s| share.row(s.key, &s.name)).collect(),
         nobody: None,
         own: Some("out".to_owned()),
+        named: true,
         limits_hold: false,
         allow_without: false,
         file: "policy.toml".to_owned(),
@@ -76,6 +77,7 @@ fn no_policy() -> Current {
         rows: Vec::new(),
         nobody: None,
         own: None,
+        named: false,
         limits_hold: false,
         allow_without: false,
         file: String::new(),
@@ -204,7 +206,7 @@ fn what_egress_default_refuses_is_told_as_such() {
         told(&refused),
         "tenant policy: no egress rule of tenant 'out' matches, and egress_default refuses"
     );
-    current.own = None;
+    (current.own, current.named) = (None, false);
     let refused = decide(&current);
     assert_eq!(refused.tenant, None);
     assert_eq!(
@@ -225,8 +227,65 @@ fn what_egress_default_allows_is_told_of_for_tenants() {
     };
     assert!(told(&current, true));
     assert!(!told(&current, false), "it comes again with the connect");
-    current.own = None;
+    (current.own, current.named) = (None, false);
     assert!(!told(&current, true), "no tenant");
+}
+
+#[test]
+fn a_name_that_the_policy_does_not_have_opens_no_door() {
+    let dir = Directory::new("stranger");
+    let share = dir.share("/etc/policy");
+    let mut current = current(Some(POLICY), &share);
+    current.own = Some("OUT".to_owned());
+    let decide =
+        |current: &Current, way| weigh(current, Some(&share), way, &from("10.9.0.1"), false);
+    let refused = decide(&current, Way::Out);
+    assert_eq!(code(&refused), Some(Code::UnknownTenant));
+    assert!(refused.refuses() && refused.tenant.is_none());
+    let refusal = refused.refused.as_ref().expect("it is refused");
+    assert_eq!(
+        by_policy(&refused, refusal, "/p").summary,
+        "tenant policy: it has no tenant 'OUT', which tenant.name names"
+    );
+    assert_eq!(code(&decide(&current, Way::In)), None, "not its business");
+    current.named = false;
+    assert_eq!(code(&decide(&current, Way::Out)), None, "by its cgroup");
+    (current.named, current.allow_without) = (true, true);
+    assert_eq!(code(&decide(&current, Way::Out)), None, "tenant.on_error");
+    let text = POLICY.replace("version = 1", "version = 1\nmode = \"observe\"");
+    current.allow_without = false;
+    current.policy = Policy::parse(text.as_bytes()).ok();
+    let observed = decide(&current, Way::Out);
+    assert_eq!(code(&observed), Some(Code::UnknownTenant));
+    assert!(!observed.refuses());
+}
+
+#[test]
+fn a_name_that_the_policy_does_not_have_is_told() {
+    let policy = |text: &str| Policy::parse(text.as_bytes()).expect("a good policy");
+    let told = |policy: &Policy, named, on_error| stranger(policy, "/p", "OUT", named, on_error);
+    let enforced = policy(POLICY);
+    assert_eq!(
+        told(&enforced, true, OnError::Deny).expect("it is told"),
+        "tenant.name: the policy /p has no tenant 'OUT' (its tenants: olap, batch, out); outgoing connects of this process are refused (tenant.on_error)"
+    );
+    let open = "egress_default decides about outgoing connects of this process";
+    for (named, on_error) in [(true, OnError::Allow), (false, OnError::Deny)] {
+        let text = told(&enforced, named, on_error).expect("it is told");
+        assert!(text.contains(open), "{text}");
+    }
+    assert_eq!(stranger(&enforced, "/p", "out", true, OnError::Deny), None);
+    let mut text = "version = 1\ndefault = \"deny\"\nmode = \"observe\"\n".to_owned();
+    let none = told(&policy(&text), true, OnError::Deny).expect("it is told");
+    assert!(
+        none.contains("(it has none); ") && none.contains("only observe"),
+        "{none}"
+    );
+    for n in 0..10 {
+        text += &format!("[[tenant]]\nname = \"t{n}\"\nports = [{}]\n", n + 1);
+    }
+    let many = told(&policy(&text), true, OnError::Deny).expect("it is told");
+    assert!(many.contains("t6, t7 and 2 more)"), "{many}");
 }
 
 #[test]

@@ -35,7 +35,7 @@ fn cause(reason: &OwnedReason) -> &'static str {
         Ok(Code::Unreadable) => "The policy file there is missing or broken.",
         Ok(Code::Program) => "Only that program knows more.",
         Ok(Code::Uncounted) => "The policy there is good, but the place where limits are counted cannot be used.",
-        Ok(Code::EgressDefault) | Err(_) => "The cmshim there is newer than this one.",
+        Ok(Code::EgressDefault | Code::UnknownTenant) | Err(_) => "The cmshim there is newer than this one.",
     }
 }
 
@@ -66,6 +66,6 @@ fn next(reason: &OwnedReason) -> String {
         Ok(Code::Uncounted) => {
             "Ask the operator of PEER: the program's log there says what is wrong with the place to count in (tenant.dir)".to_owned()
         }
-        Ok(Code::EgressDefault) | Err(_) => format!("Ask the operator of PEER. {SHOW}"),
+        Ok(Code::EgressDefault | Code::UnknownTenant) | Err(_) => format!("Ask the operator of PEER. {SHOW}"),
     }
 }

@@ -17,7 +17,7 @@ pub const FIELDS: &[(&str, &str)] = &[
     ("pkey", "a number"),
     ("tenant", "the tenant that matched; of an outgoing connection, the process's own"),
     ("decision", "allow, refuse, or would-refuse where the policy only observes"),
-    ("reason", "why it was or would be refused: no-tenant, denied, over-limit, rate, unreadable, program, uncounted, egress-default"),
+    ("reason", "why it was or would be refused: no-tenant, denied, over-limit, rate, unreadable, program, uncounted, egress-default, unknown-tenant"),
     ("used", "live connections of the tenant"),
     ("limit", "the limit that was met; 0 for a rate below 1"),
     ("retry_after_ms", "a number"),

@@ -30,7 +30,7 @@ pub const FIELDS: &[Field] = &[
     field("", "version", "1", "Required."),
     field("", "default", "\"allow\" or \"deny\"", "Required. What happens to incoming connections that match no tenant."),
     field("", "mode", "\"enforce\" or \"observe\"", "With \"observe\" nothing is refused, but everything is logged and counted as it would have been. Default: enforce."),
-    field("", "egress_default", "\"allow\" or \"deny\"", "What happens to outgoing connections of a process without tenant, or that match no egress rule of its tenant. Default: allow."),
+    field("", "egress_default", "\"allow\" or \"deny\"", "What happens to outgoing connections of a process that is no tenant of the policy, or that match no egress rule of its tenant. Default: allow."),
     field("tenant", "name", "a text of 1 to 64 bytes", "Required, and different for each tenant."),
     field("tenant", "action", "\"allow\" or \"deny\"", "Default: allow."),
     field("tenant", "peers", "a list of addresses and prefixes", "Whom the tenant's connections come from: \"10.1.0.0/16\", \"fd00:1::/64\", \"fe80::/10%eth0\" (link-local, with the name or number of the interface: of a request, the one interface that has the local address). Without it, from anywhere. An IPv4-mapped IPv6 address is the IPv4 address."),

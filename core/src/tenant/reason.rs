@@ -51,6 +51,8 @@ pub enum Code {
     Uncounted = 7,
     /// No egress rule matches, and `egress_default` refuses. Never sent: there is no request yet.
     EgressDefault = 128,
+    /// The policy does not have the tenant that this process is said to be. Never sent.
+    UnknownTenant = 129,
 }
 
 impl Code {
@@ -80,6 +82,7 @@ impl Code {
             Code::Program => "program",
             Code::Uncounted => "uncounted",
             Code::EgressDefault => "egress-default",
+            Code::UnknownTenant => "unknown-tenant",
         }
     }
 }
@@ -241,6 +244,7 @@ fn words(
             f,
             "no egress rule of {whose} matches, and egress_default refuses"
         ),
+        Ok(Code::UnknownTenant) => write!(f, "it has no {whose}, which tenant.name names"),
         Err(number) => write!(
             f,
             "for reason {number}, which only a newer version of cmshim knows"
