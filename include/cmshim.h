@@ -140,8 +140,9 @@ int cmshim_pool_warm(const struct ibv_pd *pd,
  *
  * It is asked after the rules of `tenant.policy` (which need not be there), only about requests that these let
  * through, and before rdma_get_cm_event or rdma_get_request returns the request. A refused one is rejected,
- * acked and destroyed, and the call goes on to the next event; the peer gets REJECTED 28 with the reason
- * "refused by the program's own check" in the private data.
+ * acked and destroyed, and the call goes on to the next event; the peer gets REJECTED 28, with a number for
+ * the reason in the private data (6; the bytes are in cmshim-policy(1)). A peer under cmshim says "refused by the peer's
+ * program: the program's own check refused".
  *
  * `check` runs in the program's own thread that takes the event, perhaps in several at once. It holds nothing up but
  * that thread, and may leave by an exception or longjmp: the request is refused at the latest when the

@@ -67,8 +67,8 @@ HELPER struct reason reason_of(const void *data, int length)
 
 HELPER const char *reason_name(int code)
 {
-    static const char *names[] = {"not ours", "no-tenant", "denied", "over-limit", "rate", "unreadable", "program"};
-    return code >= 0 && code < 7 ? names[code] : "unknown";
+    static const char *names[] = {"not ours", "no-tenant", "denied", "over-limit", "rate", "unreadable", "program", "uncounted"};
+    return code >= 0 && code < 8 ? names[code] : "unknown";
 }
 
 HELPER void hex(const void *data, int length, char *text)

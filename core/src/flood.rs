@@ -21,7 +21,7 @@ struct Kind {
     /// Address and, for IPv6, its scope: link-local addresses repeat on every link.
     peer: Option<(IpAddr, u32)>,
     role: Role,
-    /// Why the peer's policy refused. Only codes that are known: the peer chooses what it sends.
+    /// Why the peer's policy or own check refused. Only codes that are known: the peer chooses what it sends.
     policy: Option<Code>,
 }
 

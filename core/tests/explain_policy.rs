@@ -103,7 +103,7 @@ fn the_object_has_the_fields() {
 
 #[test]
 fn each_reason_says_what_to_do() {
-    for code in Code::ALL {
+    for code in Code::SENT {
         for retry_after_ms in [None, Some(20)] {
             let data = padded(&Reason {
                 code,
@@ -111,8 +111,12 @@ fn each_reason_says_what_to_do() {
                 ..OVER
             });
             let e = explained(&data, 28, Transport::Ib, Role::Client);
-            assert_eq!((e.who, e.severity), (Who::PeerPolicy, Severity::Error));
-            assert_eq!(e.verdict(), "refused by policy of the peer");
+            let (who, verdict) = match code {
+                Code::Program => (Who::PeerProgram, "refused by the peer's program"),
+                _ => (Who::PeerPolicy, "refused by policy of the peer"),
+            };
+            assert_eq!((e.who, e.severity), (who, Severity::Error));
+            assert_eq!(e.verdict(), verdict);
             assert!(!e.cause.is_empty() && !e.next.is_empty());
             let limited = matches!(code, Code::OverLimit | Code::Rate);
             let waits = limited && retry_after_ms.is_some();
@@ -124,6 +128,50 @@ fn each_reason_says_what_to_do() {
     let e = explained(&newer, 28, Transport::Ib, Role::Client);
     assert!(e.summary.contains("99"), "{}", e.summary);
     assert!(e.cause.contains("newer"));
+}
+
+#[test]
+fn where_limits_cannot_be_counted_the_policy_is_not_blamed() {
+    let data = padded(&Reason {
+        code: Code::Uncounted,
+        ..OVER
+    });
+    assert_eq!(data[4..6], [1, 7]);
+    let e = explained(&data, 28, Transport::Roce, Role::Client);
+    assert_eq!(
+        e.summary,
+        "tenant 'olap' has a limit, and its connections cannot be counted"
+    );
+    assert!(e.cause.contains("The policy there is good"), "{}", e.cause);
+    assert!(
+        e.next.contains("tenant.dir") && !e.next.contains("policy check"),
+        "{}",
+        e.next
+    );
+}
+
+/// It needs no policy there, so none is blamed.
+#[test]
+fn a_programs_own_check_is_not_called_a_policy() {
+    let reason = Reason {
+        code: Code::Program,
+        retry_after_ms: None,
+        used: 0,
+        limit: 0,
+        tenant: "",
+    };
+    let line = report::text(&incident(&reason));
+    assert!(
+        line.contains(
+            "refused by the peer's program: the program's own check refused (REJECTED 28"
+        ),
+        "{line}"
+    );
+    assert!(!line.contains("policy"), "{line}");
+    let object: serde_json::Value =
+        serde_json::from_str(&report::json(&incident(&reason))).unwrap();
+    assert_eq!(object["who"], "peer-program");
+    assert_eq!(object["policy"], serde_json::json!({"code": "program"}));
 }
 
 #[test]

@@ -57,13 +57,16 @@ fn version_and_default_are_needed() {
         problems("default = \"deny\"\n"),
         [format!("1:1: version: is missing; {begin}")]
     );
+    let action = "allowed: \"allow\", \"deny\"";
     assert_eq!(
-        problems("version = 1\n"),
-        [format!("1:1: default: is missing; {begin}")]
+        problems("default = 7\n"),
+        [
+            format!("1:1: version: is missing; {begin}"),
+            format!("1:11: default: this is a whole number; {action}"),
+        ]
     );
+    // A version that is no number is a mistake like others, and does not hide them.
     for (version, what) in [
-        ("2", "version 2 is not known, this program reads version 1"),
-        ("0", "version 0 is not known, this program reads version 1"),
         ("-1", "-1 is negative"),
         (
             "99999999999999999999999999999999999999999999",
@@ -72,6 +75,22 @@ fn version_and_default_are_needed() {
         ("\"1\"", "this is a string"),
         ("1.0", "this is a number with a point"),
     ] {
+        assert_eq!(
+            problems(format!("version = {version}\ndefault = 7\nmode = \"on\"\n")),
+            [
+                format!("1:11: version: {what}; allowed: 1"),
+                format!("2:11: default: this is a whole number; {action}"),
+                "3:8: mode: \"on\" is not one of the words; allowed: \"enforce\", \"observe\""
+                    .to_owned(),
+            ]
+        );
+    }
+    assert_eq!(
+        problems("version = 1\n"),
+        [format!("1:1: default: is missing; {begin}")]
+    );
+    let other = "version 2 is not known, this program reads version 1; the rest of the file was not checked";
+    for (version, what) in [("2", other), ("0", &other.replace('2', "0"))] {
         // Of a file of another version nothing else can be said.
         let text = format!("default = 7\nversion = {version}\nunknown = 1\n");
         assert_eq!(
@@ -340,6 +359,40 @@ fn limits_and_marks() {
     one(
         "action = \"reject\"",
         "5:10: tenant.action: \"reject\" is not one of the words; allowed: \"allow\", \"deny\"",
+    );
+}
+
+#[test]
+fn limits_of_those_who_may_not_connect() {
+    let none = |line, column, key: &str| {
+        format!("{line}:{column}: tenant.{key}: has no effect with action = \"deny\"")
+    };
+    let all = "max_connections = 5\nrate = 1\nburst = 2\ntos = 8";
+    assert_eq!(
+        of_tenant(&format!("action = \"deny\"\n{all}")),
+        [
+            none(6, 19, "max_connections"),
+            none(7, 8, "rate"),
+            none(8, 9, "burst"),
+            none(9, 7, "tos"),
+        ]
+    );
+    assert_eq!(
+        of_tenant(&format!("[[tenant.egress]]\n{all}\naction = \"deny\"")),
+        [
+            none(6, 19, "egress.max_connections"),
+            none(7, 8, "egress.rate"),
+            none(8, 9, "egress.burst"),
+            none(9, 7, "egress.tos"),
+        ]
+    );
+    one(
+        "dscp = 1\naction = \"deny\"",
+        "5:8: tenant.dscp: has no effect with action = \"deny\"",
+    );
+    one(
+        "action = \"deny\"\nburst = 1",
+        "6:9: tenant.burst: has no effect without rate",
     );
 }
 

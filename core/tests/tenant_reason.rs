@@ -15,7 +15,7 @@ const OVER: Reason = Reason {
 };
 
 fn code() -> impl Strategy<Value = Code> {
-    prop::sample::select(Code::ALL.to_vec())
+    prop::sample::select(Code::SENT.to_vec())
 }
 
 proptest! {
@@ -112,6 +112,22 @@ fn what_people_read() {
         (
             words(Code::Unreadable, 0, 0, ""),
             "the policy cannot be read, and nobody may connect until it can",
+        ),
+        (
+            words(Code::Uncounted, 0, 0, "olap"),
+            "tenant 'olap' has a limit, and its connections cannot be counted",
+        ),
+        (
+            words(Code::EgressDefault, 0, 0, "olap"),
+            "no egress rule of tenant 'olap' matches, and egress_default refuses",
+        ),
+        (
+            words(Code::EgressDefault, 0, 0, ""),
+            "this process belongs to no tenant, and egress_default refuses",
+        ),
+        (
+            words(Code::UnknownTenant, 0, 0, "olap"),
+            "it has no tenant 'olap', which tenant.name names",
         ),
         (
             words(Code::Program, 0, 0, ""),

@@ -19,10 +19,13 @@ pub struct Current {
     pub nobody: Option<usize>,
     /// The tenant that this process is itself.
     pub own: Option<String>,
+    /// By its name, which is a mistake where the policy has none of that name: a pattern for cgroups meets others too.
+    pub named: bool,
     /// May a limit be taken to hold where it cannot be counted with other processes?
     pub limits_hold: bool,
-    /// What is done where there is no policy.
+    /// What is done where there is no policy, or it does not have the tenant that this process is said to be.
     pub allow_without: bool,
+    /// Empty if the configuration names none that can be used.
     pub file: String,
 }
 
@@ -70,17 +73,22 @@ pub fn about(shim: &'static Shim, way: Way, ask: &Ask, counted: bool) -> Option<
     let current = load::current(shim)?;
     let share = shim.state().tenants.share.get();
     let decision = weigh(&current, share, way, ask, counted);
-    // Outgoing connects of which no rule says anything are not worth a count.
-    let unruled = way == Way::Out && decision.line == 0;
-    // Where the program has a check of its own, that has the last word.
-    let asked = way == Way::In && check::registered();
-    // A question that was answered with yes comes again when the connection is made.
-    if decision.refused.is_none() && (!counted || unruled || asked) {
+    if !counts(way, &decision, counted, check::registered()) {
         return Some(decision);
     }
     tally(share, &decision);
     tell::decision(shim, &current, way, ask, &decision);
     Some(decision)
+}
+
+/// Is a decision counted and told of? `checked`: the program has a check of its own.
+pub(super) fn counts(way: Way, decision: &Decision, counted: bool, checked: bool) -> bool {
+    // The policy says nothing of outgoing connects of a process that is no tenant.
+    let stranger = way == Way::Out && decision.tenant.is_none();
+    // The program's own check has the last word.
+    let asked = way == Way::In && checked;
+    // A question that was answered with yes comes again when the connection is made.
+    decision.refused.is_some() || counted && !stranger && !asked
 }
 
 /// The program's own check was asked about a request that the policy let through, and said no in this way, or yes.
@@ -134,16 +142,24 @@ pub(super) fn weigh(
     };
     let subject = verdict.subject.and_then(|at| policy.subjects().get(at));
     let row = verdict.subject.and_then(|at| *current.rows.get(at)?);
+    let own = current.own.as_ref().filter(|name| policy.has_tenant(name));
     let mut decision = Decision {
-        tenant: subject.map(|s| s.name.clone()),
+        tenant: match way {
+            Way::In => subject.map(|s| s.name.clone()),
+            Way::Out => own.cloned(),
+        },
         line: verdict.line,
         row: subject.map_or(current.nobody, |_| row),
         seat: None,
         refused: None,
         observed: policy.mode() == Mode::Observe,
     };
+    if way == Way::Out && own.is_none() && current.named && !current.allow_without {
+        decision.refused = Some(unknown(current));
+        return decision;
+    }
     decision.refused = match (verdict.allow, subject) {
-        (false, _) => Some(by_rule(&verdict, subject)),
+        (false, _) => Some(by_rule(way, &verdict, decision.tenant.as_deref())),
         (true, Some(subject)) if counted => admit(
             current,
             share,
@@ -157,13 +173,25 @@ pub(super) fn weigh(
     decision
 }
 
-fn by_rule(verdict: &Verdict, subject: Option<&Subject>) -> Refusal {
+fn by_rule(way: Way, verdict: &Verdict, tenant: Option<&str>) -> Refusal {
     Refusal {
-        code: match verdict.subject {
-            Some(_) => Code::Denied,
-            None => Code::NoTenant,
+        code: match (verdict.subject, way) {
+            (Some(_), _) => Code::Denied,
+            (None, Way::In) => Code::NoTenant,
+            (None, Way::Out) => Code::EgressDefault,
         },
-        tenant: subject.map_or_else(String::new, |s| s.name.clone()),
+        tenant: tenant.unwrap_or_default().to_owned(),
+        used: 0,
+        limit: 0,
+        retry_after_ms: None,
+    }
+}
+
+/// The policy does not have this process's tenant, so what its rules would refuse is not known.
+fn unknown(current: &Current) -> Refusal {
+    Refusal {
+        code: Code::UnknownTenant,
+        tenant: current.own.clone().unwrap_or_default(),
         used: 0,
         limit: 0,
         retry_after_ms: None,
@@ -220,10 +248,10 @@ fn admit(
             observed: false,
         });
         let blind = limited && !current.limits_hold;
-        return blind.then(|| refusal(Code::Unreadable, 0, None));
+        return blind.then(|| refusal(Code::Uncounted, 0, None));
     };
     if limited && !share.shared() && !current.limits_hold {
-        return Some(refusal(Code::Unreadable, 0, None));
+        return Some(refusal(Code::Uncounted, 0, None));
     }
     let full = share.sit(row, subject.max_connections).err();
     let late = match (&full, &subject.rate) {

@@ -7,7 +7,7 @@ use crate::boundary::shim::Shim;
 use crate::keeper;
 use crate::lock::lock;
 use crate::stats::now_ns;
-use cmshim_core::config::OnError;
+use cmshim_core::config::{is_lost_policy, OnError};
 use cmshim_core::tenant::share::slot;
 use cmshim_core::tenant::{cgroup_path, file, own_tenant, Mode, Policy, Subject, NO_TENANT_KEY};
 use std::os::unix::fs::MetadataExt;
@@ -84,19 +84,25 @@ pub fn current(shim: &'static Shim) -> Option<Arc<Current>> {
 }
 
 fn first(shim: &'static Shim, tenants: &Tenants, path: &str) -> Arc<Current> {
-    let policy = match read(path) {
-        Ok(policy) => Some(policy),
-        Err(why) => {
-            let then = match shim.config.tenant.on_error {
-                OnError::Deny => "all connects are refused until it can be read (tenant.on_error)",
-                OnError::Allow => "nothing is refused until it can be read (tenant.on_error)",
-            };
-            log::error!("tenant.policy {why}; {then}");
-            None
-        }
-    };
+    let policy = read(path).map_err(|why| {
+        let text = unread(path, &why, shim.config.tenant.on_error);
+        log::error!("{text}");
+    });
     share(shim, tenants, path);
-    take_effect(shim, tenants, path, policy)
+    take_effect(shim, tenants, path, policy.ok())
+}
+
+/// What is told where there is no policy. A name that is wrong in the configuration, which was told of, is no file that
+/// could come.
+pub(super) fn unread(path: &str, why: &str, on_error: OnError) -> String {
+    let then = match on_error {
+        OnError::Deny => "all connects are refused",
+        OnError::Allow => "nothing is refused",
+    };
+    match is_lost_policy(path) {
+        true => format!("tenant.policy: the configuration names no file that can be used; {then} (tenant.on_error)"),
+        false => format!("tenant.policy {why}; {then} until it can be read (tenant.on_error)"),
+    }
 }
 
 /// Reads and checks the file; what is wrong with it in words that begin with its name.
@@ -196,15 +202,81 @@ fn take_effect(shim: &Shim, tenants: &Tenants, path: &str, policy: Option<Policy
             tenants.watched.reloads.load(Ordering::Relaxed),
         );
     }
+    let own = own(settings.name.as_deref(), settings.cgroup.as_deref());
+    let named = settings.name.is_some();
+    if let (Some(policy), Some(name)) = (&policy, &own) {
+        if let Some(text) = stranger(policy, path, name, named, settings.on_error) {
+            log::warn!("{text}");
+        }
+    }
     Arc::new(Current {
         rows,
         nobody,
-        own: own(settings.name.as_deref(), settings.cgroup.as_deref()),
+        own,
+        named,
         limits_hold: allow,
         allow_without: allow,
-        file: path.to_owned(),
+        file: shown(path).to_owned(),
         policy,
     })
+}
+
+/// What is told where the policy does not have this process's tenant: `named` by tenant.name, else found by its cgroup.
+pub(super) fn stranger(
+    policy: &Policy,
+    path: &str,
+    name: &str,
+    named: bool,
+    on_error: OnError,
+) -> Option<String> {
+    if policy.has_tenant(name) {
+        return None;
+    }
+    let key = if named {
+        "tenant.name"
+    } else {
+        "tenant.cgroup"
+    };
+    let then = match (named, on_error, policy.mode()) {
+        (true, OnError::Deny, Mode::Enforce) => {
+            "outgoing connects of this process are refused (tenant.on_error)"
+        }
+        (true, OnError::Deny, Mode::Observe) => {
+            "outgoing connects of this process would be refused, did the policy not only observe"
+        }
+        (true, OnError::Allow, _) => {
+            "egress_default decides about outgoing connects of this process (tenant.on_error)"
+        }
+        (false, ..) => "egress_default decides about outgoing connects of this process",
+    };
+    let known = known(policy);
+    Some(format!(
+        "{key}: the policy {path} has no tenant '{name}' ({known}); {then}"
+    ))
+}
+
+/// The policy's tenants, the first ones by name.
+fn known(policy: &Policy) -> String {
+    const SHOWN: usize = 8;
+    let tenants = policy.subjects().iter().filter(|s| !s.egress);
+    let names: Vec<&str> = tenants
+        .clone()
+        .take(SHOWN)
+        .map(|s| s.name.as_str())
+        .collect();
+    match tenants.count() {
+        0 => "it has none".to_owned(),
+        all if all > SHOWN => format!("its tenants: {} and {} more", names.join(", "), all - SHOWN),
+        _ => format!("its tenants: {}", names.join(", ")),
+    }
+}
+
+/// The policy's file as it is told; empty if the configuration names none that can be used.
+fn shown(path: &str) -> &str {
+    match is_lost_policy(path) {
+        true => "",
+        false => path,
+    }
 }
 
 /// The rows of nobody and of all subjects. There may be more subjects than rows: those with limits come first, and

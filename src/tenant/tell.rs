@@ -55,11 +55,11 @@ pub fn by_program(shim: &'static Shim, file: &str, ask: &Ask, decision: &Decisio
 }
 
 /// What a line says of a refusal's reason.
-struct Words {
+pub(super) struct Words {
     /// It belongs to the code: lines and counts of one peer are told apart by it.
-    name: String,
-    summary: String,
-    next: String,
+    pub name: String,
+    pub summary: String,
+    pub next: String,
 }
 
 fn told(
@@ -83,7 +83,7 @@ fn told(
     }
 }
 
-fn by_policy(decision: &Decision, refusal: &Refusal, file: &str) -> Words {
+pub(super) fn by_policy(decision: &Decision, refusal: &Refusal, file: &str) -> Words {
     let place = match decision.line {
         0 => file.to_owned(),
         line => format!("{file}:{line}"),
@@ -92,7 +92,16 @@ fn by_policy(decision: &Decision, refusal: &Refusal, file: &str) -> Words {
         name: refusal.code.name().to_owned(),
         summary: format!("tenant policy: {}", reason(refusal)),
         next: match refusal.code {
+            Code::Unreadable if file.is_empty() => {
+                "Mend tenant.policy in the configuration, and start the program anew".to_owned()
+            }
             Code::Unreadable => format!("cmshim policy check {file}"),
+            Code::UnknownTenant => {
+                format!("Mend tenant.name in the configuration, or the policy. See cmshim policy check {file}")
+            }
+            Code::Uncounted => {
+                "The place to count in is wrong, not the policy: see tenant.dir, and LIMITS in cmshim-policy(1)".to_owned()
+            }
             _ => format!(
                 "{place} decided. See cmshim policy test, and cmshim policy show {}",
                 std::process::id()

@@ -1,7 +1,10 @@
 //! Decisions by a policy, with a shared table that two "processes" use: each open file has its own slot.
 
-use super::decide::{weigh, Current, Decision, Way};
+use super::decide::{counts, weigh, Current, Decision, Way};
+use super::load::{stranger, unread};
 use super::share::Share;
+use super::tell::by_policy;
+use cmshim_core::config::{self, Input, OnError};
 use cmshim_core::tenant::reason::Code;
 use cmshim_core::tenant::share::file_name;
 use cmshim_core::tenant::{Ask, Policy};
@@ -61,10 +64,24 @@ fn current(text: Option<&str>, share: &Share) -> Current {
         rows: subjects.iter().map(|s| share.row(s.key, &s.name)).collect(),
         nobody: None,
         own: Some("out".to_owned()),
+        named: true,
         limits_hold: false,
         allow_without: false,
         file: "policy.toml".to_owned(),
         policy,
+    }
+}
+
+fn no_policy() -> Current {
+    Current {
+        rows: Vec::new(),
+        nobody: None,
+        own: None,
+        named: false,
+        limits_hold: false,
+        allow_without: false,
+        file: String::new(),
+        policy: None,
     }
 }
 
@@ -171,6 +188,107 @@ fn rates_and_rules_refuse() {
 }
 
 #[test]
+fn what_egress_default_refuses_is_told_as_such() {
+    let dir = Directory::new("egress");
+    let share = dir.share("/etc/policy");
+    let text = POLICY.replace("version = 1", "version = 1\negress_default = \"deny\"");
+    let mut current = current(Some(&text), &share);
+    let decide =
+        |current: &Current| weigh(current, Some(&share), Way::Out, &from("10.4.0.1"), true);
+    let told = |decision: &Decision| {
+        let refusal = decision.refused.as_ref().expect("it is refused");
+        by_policy(decision, refusal, "/p").summary
+    };
+    let refused = decide(&current);
+    assert_eq!(code(&refused), Some(Code::EgressDefault));
+    assert_eq!(refused.tenant.as_deref(), Some("out"));
+    assert_eq!(
+        told(&refused),
+        "tenant policy: no egress rule of tenant 'out' matches, and egress_default refuses"
+    );
+    (current.own, current.named) = (None, false);
+    let refused = decide(&current);
+    assert_eq!(refused.tenant, None);
+    assert_eq!(
+        told(&refused),
+        "tenant policy: this process belongs to no tenant, and egress_default refuses"
+    );
+}
+
+#[test]
+fn what_egress_default_allows_is_told_of_for_tenants() {
+    let dir = Directory::new("audit");
+    let share = dir.share("/etc/policy");
+    let mut current = current(Some(POLICY), &share);
+    let told = |current: &Current, counted| {
+        let decision = weigh(current, Some(&share), Way::Out, &from("10.4.0.1"), counted);
+        assert!(decision.refused.is_none() && decision.line == 0);
+        counts(Way::Out, &decision, counted, false)
+    };
+    assert!(told(&current, true));
+    assert!(!told(&current, false), "it comes again with the connect");
+    (current.own, current.named) = (None, false);
+    assert!(!told(&current, true), "no tenant");
+}
+
+#[test]
+fn a_name_that_the_policy_does_not_have_opens_no_door() {
+    let dir = Directory::new("stranger");
+    let share = dir.share("/etc/policy");
+    let mut current = current(Some(POLICY), &share);
+    current.own = Some("OUT".to_owned());
+    let decide =
+        |current: &Current, way| weigh(current, Some(&share), way, &from("10.9.0.1"), false);
+    let refused = decide(&current, Way::Out);
+    assert_eq!(code(&refused), Some(Code::UnknownTenant));
+    assert!(refused.refuses() && refused.tenant.is_none());
+    let refusal = refused.refused.as_ref().expect("it is refused");
+    assert_eq!(
+        by_policy(&refused, refusal, "/p").summary,
+        "tenant policy: it has no tenant 'OUT', which tenant.name names"
+    );
+    assert_eq!(code(&decide(&current, Way::In)), None, "not its business");
+    current.named = false;
+    assert_eq!(code(&decide(&current, Way::Out)), None, "by its cgroup");
+    (current.named, current.allow_without) = (true, true);
+    assert_eq!(code(&decide(&current, Way::Out)), None, "tenant.on_error");
+    let text = POLICY.replace("version = 1", "version = 1\nmode = \"observe\"");
+    current.allow_without = false;
+    current.policy = Policy::parse(text.as_bytes()).ok();
+    let observed = decide(&current, Way::Out);
+    assert_eq!(code(&observed), Some(Code::UnknownTenant));
+    assert!(!observed.refuses());
+}
+
+#[test]
+fn a_name_that_the_policy_does_not_have_is_told() {
+    let policy = |text: &str| Policy::parse(text.as_bytes()).expect("a good policy");
+    let told = |policy: &Policy, named, on_error| stranger(policy, "/p", "OUT", named, on_error);
+    let enforced = policy(POLICY);
+    assert_eq!(
+        told(&enforced, true, OnError::Deny).expect("it is told"),
+        "tenant.name: the policy /p has no tenant 'OUT' (its tenants: olap, batch, out); outgoing connects of this process are refused (tenant.on_error)"
+    );
+    let open = "egress_default decides about outgoing connects of this process";
+    for (named, on_error) in [(true, OnError::Allow), (false, OnError::Deny)] {
+        let text = told(&enforced, named, on_error).expect("it is told");
+        assert!(text.contains(open), "{text}");
+    }
+    assert_eq!(stranger(&enforced, "/p", "out", true, OnError::Deny), None);
+    let mut text = "version = 1\ndefault = \"deny\"\nmode = \"observe\"\n".to_owned();
+    let none = told(&policy(&text), true, OnError::Deny).expect("it is told");
+    assert!(
+        none.contains("(it has none); ") && none.contains("only observe"),
+        "{none}"
+    );
+    for n in 0..10 {
+        text += &format!("[[tenant]]\nname = \"t{n}\"\nports = [{}]\n", n + 1);
+    }
+    let many = told(&policy(&text), true, OnError::Deny).expect("it is told");
+    assert!(many.contains("t6, t7 and 2 more)"), "{many}");
+}
+
+#[test]
 fn observing_counts_and_refuses_nobody() {
     let dir = Directory::new("observe");
     let share = dir.share("/etc/policy");
@@ -185,6 +303,35 @@ fn observing_counts_and_refuses_nobody() {
         Some((Code::OverLimit, 4))
     );
     assert!(!fifth.refuses());
+}
+
+#[test]
+fn a_name_that_is_no_file_is_not_told_as_one() {
+    let input = Input {
+        vars: vec![("CMSHIM_TENANT_POLICY".into(), "rel".into())],
+        ..Input::default()
+    };
+    let lost = config::load(&input)
+        .config
+        .tenant
+        .policy
+        .expect("it was meant");
+    assert_eq!(
+        unread(&lost, "no such file", OnError::Deny),
+        "tenant.policy: the configuration names no file that can be used; all connects are refused (tenant.on_error)"
+    );
+    assert_eq!(
+        unread("/p", "/p: no such file", OnError::Allow),
+        "tenant.policy /p: no such file; nothing is refused until it can be read (tenant.on_error)"
+    );
+    let decision = weigh(&no_policy(), None, Way::In, &from("10.9.0.1"), true);
+    let refusal = decision.refused.as_ref().expect("nobody may");
+    let told = |file| by_policy(&decision, refusal, file).next;
+    assert_eq!(
+        told(""),
+        "Mend tenant.policy in the configuration, and start the program anew"
+    );
+    assert_eq!(told("/p"), "cmshim policy check /p");
 }
 
 #[test]
@@ -203,7 +350,13 @@ fn limits_that_are_not_shared_hold_only_where_that_is_allowed() {
     let alone = Share::alone("/etc/policy").expect("memory");
     let mut blind = current(Some(POLICY), &alone);
     let decide = |current: &Current, peer| weigh(current, Some(&alone), Way::In, &from(peer), true);
-    assert_eq!(code(&decide(&blind, "10.9.0.1")), Some(Code::Unreadable));
+    let uncounted = decide(&blind, "10.9.0.1");
+    assert_eq!(code(&uncounted), Some(Code::Uncounted));
+    let refusal = uncounted.refused.as_ref().expect("it is refused");
+    let words = by_policy(&uncounted, refusal, "/p");
+    assert_eq!(words.name, "uncounted");
+    assert!(words.next.contains("tenant.dir"), "{}", words.next);
+    assert!(!words.next.contains("/p"), "{}", words.next);
     assert_eq!(code(&decide(&blind, "10.2.0.1")), Some(Code::Denied));
     blind.limits_hold = true;
     assert_eq!(code(&decide(&blind, "10.9.0.1")), None);

@@ -62,7 +62,7 @@ fn limits() -> Roff {
     roff.text([roman(format!(
         "At most {SLOTS} processes at once count in one place; for the next one tenant.on_error decides (without tenant.dir it tries \
          the later places, and warns). The file has {ROWS} rows for names of tenants and numbers of egress rules, and none is \
-         ever freed: if so many names have come and gone, new tenants with limits are refused as unreadable until the file \
+         ever freed: if so many names have come and gone, new tenants with limits are refused as uncounted until the file \
          is removed (cmshim policy show names it; all processes have to begin anew then).",
     ))]);
     roff
@@ -83,7 +83,7 @@ fn audit() -> Roff {
     let mut roff = section("AUDIT FILE");
     roff.text([roman(
         "With tenant.audit each refusal is one line with a JSON object, and with tenant.audit_allowed each allowed connection \
-         too. A name whose value is not known is left out.",
+         too (not the outgoing ones of a process that is no tenant of the policy). A name whose value is not known is left out.",
     )]);
     for (name, value) in audit::FIELDS {
         roff.control("TP", []);
@@ -95,7 +95,7 @@ fn audit() -> Roff {
 
 fn reject() -> Roff {
     let mut roff = section("PRIVATE DATA OF THE REJECT");
-    let codes: Vec<String> = Code::ALL
+    let codes: Vec<String> = Code::SENT
         .iter()
         .map(|code| format!("{} {}", *code as u8, code.name()))
         .collect();

@@ -37,7 +37,7 @@ pub use document::default_file;
 pub(crate) use file::is_a_value;
 pub(crate) use lines::Lines;
 pub use problem::Problem;
-pub use resolve::{load, Input, Loaded, Origin, Setting};
+pub use resolve::{is_lost_policy, load, Input, Loaded, Origin, Setting};
 pub use source::{
     gather, read_bytes, read_file, reason, CONFIG_VARIABLE, DEFAULT_PATH, FAMILY_VARIABLE,
     LIBRARY_VARIABLE, MAX_BYTES,

@@ -128,9 +128,14 @@ pub fn load(input: &Input) -> Loaded {
 }
 
 /// Stands for a tenant policy that was meant, but whose name cannot be used: a mistake must not open the door. It is no
-/// file, so it counts as a policy that cannot be read.
+/// file, so it counts as a policy that cannot be read. Where it is told, it is told by [`is_lost_policy`].
 const LOST_POLICY: &str = "(the configuration's tenant.policy, which is wrong)";
 const POLICY_KEY: &str = "tenant.policy";
+
+/// Does this name stand for a policy whose name is wrong in the configuration?
+pub fn is_lost_policy(name: &str) -> bool {
+    name == LOST_POLICY
+}
 
 /// Is one of these problems about the policy's name, or the file no TOML that speaks of one?
 fn loses_policy(problems: &[Problem], names: &[String], text: &str) -> bool {

@@ -260,8 +260,8 @@ pub const KEYS: &[Key] = &[
         default: Preset::Bool(false),
         per_program: true,
         help: "Keep queue pairs that the program destroys, and give them out again",
-        more: "Only those whose connection ended with DISCONNECTED, or that had none; only on a device that passed a \
-               trial in this process: after RESET no completion of the old connection is left, and data goes over a new one. \
+        more: "Only those whose connection ended with DISCONNECTED or REJECTED, or that never asked for one; only on a device that \
+               passed a trial in this process: after RESET no completion of the old connection is left, and data goes over a new one. \
                The verdict is a line at level info.",
     },
     Key {
@@ -323,7 +323,8 @@ pub const KEYS: &[Key] = &[
         default: Preset::Text("deny"),
         per_program: true,
         help: "What happens to all connections when the policy cannot be read at the start, or limits cannot be shared",
-        more: "",
+        more: "And to outgoing ones of a process whose tenant.name the policy does not have: \"deny\" refuses them, with \"allow\" \
+               egress_default decides.",
     },
     Key {
         name: "tenant.name",
@@ -331,7 +332,8 @@ pub const KEYS: &[Key] = &[
         default: Preset::Text(""),
         per_program: true,
         help: "The tenant that this process belongs to: its [[tenant.egress]] rules hold for outgoing connections",
-        more: "",
+        more: "A name that the policy does not have is a mistake: a warning says so, and tenant.on_error decides about outgoing \
+               connections (where the policy only observes, none is refused).",
     },
     Key {
         name: "tenant.cgroup",
@@ -339,7 +341,8 @@ pub const KEYS: &[Key] = &[
         default: Preset::Text(""),
         per_program: true,
         help: "Find the tenant that this process belongs to in the path of its cgroup",
-        more: "Used where tenant.name is empty. {tenant} in the pattern is one or more characters other than /, * any \
+        more: "Used where tenant.name is empty. For a tenant that the policy does not have, egress_default decides, and a warning \
+               says so. {tenant} in the pattern is one or more characters other than /, * any \
                number of them, ** any number of any characters; the whole path of cgroup v2 (/proc/self/cgroup) has \
                to match. Example: \"/tenants.slice/{tenant}.slice/**\".",
     },
@@ -367,7 +370,7 @@ pub const KEYS: &[Key] = &[
         default: Preset::Bool(false),
         per_program: true,
         help: "Write a line for each connection that is allowed, too",
-        more: "",
+        more: "Not for outgoing connections of a process that is no tenant of the policy (tenant.name, tenant.cgroup).",
     },
     Key {
         name: "tenant.audit_per_s",

@@ -1,4 +1,5 @@
-//! REJECTED with a reason of ours in the private data: the policy of a peer under cmshim refused.
+//! REJECTED with a reason of ours in the private data: the policy of a peer under cmshim refused, or its program's own
+//! check.
 
 use crate::model::{Explanation, Severity, Who};
 use crate::report::duration;
@@ -7,7 +8,7 @@ use std::time::Duration;
 
 pub(super) fn refused(reason: &OwnedReason, code: String) -> Explanation {
     Explanation::new(
-        Who::PeerPolicy,
+        who(reason),
         Severity::Error,
         "refused",
         code,
@@ -15,6 +16,14 @@ pub(super) fn refused(reason: &OwnedReason, code: String) -> Explanation {
     )
     .with_cause(cause(reason))
     .with_next(next(reason))
+}
+
+/// A program's own check needs no policy, and has the last word where there is one.
+fn who(reason: &OwnedReason) -> Who {
+    match reason.code {
+        Ok(Code::Program) => Who::PeerProgram,
+        _ => Who::PeerPolicy,
+    }
 }
 
 fn cause(reason: &OwnedReason) -> &'static str {
@@ -25,7 +34,8 @@ fn cause(reason: &OwnedReason) -> &'static str {
         Ok(Code::Rate) => "All of the tenant's clients together count.",
         Ok(Code::Unreadable) => "The policy file there is missing or broken.",
         Ok(Code::Program) => "Only that program knows more.",
-        Err(_) => "The cmshim there is newer than this one.",
+        Ok(Code::Uncounted) => "The policy there is good, but the place where limits are counted cannot be used.",
+        Ok(Code::EgressDefault | Code::UnknownTenant) | Err(_) => "The cmshim there is newer than this one.",
     }
 }
 
@@ -53,6 +63,9 @@ fn next(reason: &OwnedReason) -> String {
             "Ask the operator of PEER. On the peer: cmshim policy check POLICY".to_owned()
         }
         Ok(Code::Program) => "Read the peer's log at this moment".to_owned(),
-        Err(_) => format!("Ask the operator of PEER. {SHOW}"),
+        Ok(Code::Uncounted) => {
+            "Ask the operator of PEER: the program's log there says what is wrong with the place to count in (tenant.dir)".to_owned()
+        }
+        Ok(Code::EgressDefault | Code::UnknownTenant) | Err(_) => format!("Ask the operator of PEER. {SHOW}"),
     }
 }

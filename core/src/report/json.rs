@@ -19,7 +19,7 @@
 //! | `device` | `{name, port, gid, roce, transport}` |
 //! | `elapsed_ms` | a number, with fractions |
 //! | `private_data` | `{len, used, text or hex, cut}`: `len` with padding, `used` without, `cut` bytes not shown |
-//! | `policy` | `{code, tenant, used, limit, retry_after_ms}`: why the peer's policy refused; see [`tenant::reason`](crate::tenant::reason) |
+//! | `policy` | `{code, tenant, used, limit, retry_after_ms}`: why the peer's policy, or its program's own check, refused; see [`tenant::reason`](crate::tenant::reason) |
 //! | `details` | list of strings |
 //! | `repeats` | `{count, over_ms}`: this line stands for so many further incidents |
 

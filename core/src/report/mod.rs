@@ -19,7 +19,7 @@ pub use text::{text, MAX_LINE};
 pub use time::{rfc3339, rfc3339_micros};
 
 use crate::model::{Explanation, Role, Stage, Transport, Who};
-use crate::tenant::reason::{self, OwnedReason};
+use crate::tenant::reason::{self, Code, OwnedReason};
 use std::net::SocketAddr;
 use std::time::{Duration, SystemTime};
 
@@ -82,10 +82,12 @@ impl Report {
     }
 }
 
-/// Why the peer's policy refused, where that is what happened.
+/// Why the peer's policy or its program's own check refused, where that is what happened.
 pub(crate) fn refusal(r: &Report) -> Option<OwnedReason> {
-    match (r.explanation.who, &r.private_data) {
-        (Who::PeerPolicy, Some(data)) => reason::decode(data),
+    let found = reason::decode(r.private_data.as_ref()?)?;
+    match r.explanation.who {
+        Who::PeerPolicy => Some(found),
+        Who::PeerProgram if found.code == Ok(Code::Program) => Some(found),
         _ => None,
     }
 }

@@ -15,14 +15,14 @@ pub const FIELDS: &[(&str, &str)] = &[
     ("local", "this host's address"),
     ("port", "of the service"),
     ("pkey", "a number"),
-    ("tenant", "the tenant that matched"),
+    ("tenant", "the tenant that matched; of an outgoing connection, the process's own"),
     ("decision", "allow, refuse, or would-refuse where the policy only observes"),
-    ("reason", "why it was or would be refused: no-tenant, denied, over-limit, rate, unreadable, program"),
+    ("reason", "why it was or would be refused: no-tenant, denied, over-limit, rate, unreadable, program, uncounted, egress-default, unknown-tenant"),
     ("used", "live connections of the tenant"),
     ("limit", "the limit that was met; 0 for a rate below 1"),
     ("retry_after_ms", "a number"),
     ("line", "of the deciding table in the policy file; not there if a default decided"),
-    ("policy", "the policy file"),
+    ("policy", "the policy file; not there without one, or if its name in the configuration cannot be used"),
     ("dropped", "lines that were left out before this one, because there were too many or the file took none"),
 ];
 
@@ -65,7 +65,7 @@ pub struct Entry<'a> {
     pub retry_after_ms: Option<u32>,
     /// 0 for a default.
     pub line: usize,
-    /// Empty for none: the program's own check decides alone.
+    /// Empty for none: the program's own check decides alone, or the file's name cannot be used.
     pub policy: &'a str,
     pub dropped: u64,
 }

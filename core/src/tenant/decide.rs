@@ -100,6 +100,11 @@ impl Policy {
         })
     }
 
+    /// Is there a tenant with this name?
+    pub fn has_tenant(&self, name: &str) -> bool {
+        self.tenant(name).is_some()
+    }
+
     pub(super) fn egress_of(&self, own: Option<&str>) -> &[Rule] {
         let tenant = own.and_then(|name| self.tenant(name));
         let rules = tenant.and_then(|number| self.egress.get(number));

@@ -14,7 +14,8 @@
 //! | 20 | length of the tenant's name |
 //! | 21– | the tenant's name, UTF-8, at most 64 bytes |
 //!
-//! In any later version the first eight bytes mean the same.
+//! In any later version the first eight bytes mean the same. A code that is not known is told by its number: new ones need
+//! no new version.
 
 use super::subject::NAME_BYTES;
 use std::fmt;
@@ -46,20 +47,28 @@ pub enum Code {
     Unreadable = 5,
     /// The program's own check (`cmshim_set_access_check`) refused.
     Program = 6,
+    /// The tenant has a limit, and its connections cannot be counted.
+    Uncounted = 7,
+    /// No egress rule matches, and `egress_default` refuses. Never sent: there is no request yet.
+    EgressDefault = 128,
+    /// The policy does not have the tenant that this process is said to be. Never sent.
+    UnknownTenant = 129,
 }
 
 impl Code {
-    pub const ALL: [Code; 6] = [
+    /// Those that a peer is told.
+    pub const SENT: [Code; 7] = [
         Code::NoTenant,
         Code::Denied,
         Code::OverLimit,
         Code::Rate,
         Code::Unreadable,
         Code::Program,
+        Code::Uncounted,
     ];
 
     pub fn by_number(number: u8) -> Option<Code> {
-        Code::ALL.into_iter().find(|code| *code as u8 == number)
+        Code::SENT.into_iter().find(|code| *code as u8 == number)
     }
 
     /// For programs: in the audit log and in JSON.
@@ -71,6 +80,9 @@ impl Code {
             Code::Rate => "rate",
             Code::Unreadable => "unreadable",
             Code::Program => "program",
+            Code::Uncounted => "uncounted",
+            Code::EgressDefault => "egress-default",
+            Code::UnknownTenant => "unknown-tenant",
         }
     }
 }
@@ -221,6 +233,18 @@ fn words(
         }
         Ok(Code::Program) if tenant.is_empty() => f.write_str("the program's own check refused"),
         Ok(Code::Program) => write!(f, "the program's own check refused {whose}"),
+        Ok(Code::Uncounted) => write!(
+            f,
+            "{whose} has a limit, and its connections cannot be counted"
+        ),
+        Ok(Code::EgressDefault) if tenant.is_empty() => {
+            f.write_str("this process belongs to no tenant, and egress_default refuses")
+        }
+        Ok(Code::EgressDefault) => write!(
+            f,
+            "no egress rule of {whose} matches, and egress_default refuses"
+        ),
+        Ok(Code::UnknownTenant) => write!(f, "it has no {whose}, which tenant.name names"),
         Err(number) => write!(
             f,
             "for reason {number}, which only a newer version of cmshim knows"

@@ -61,6 +61,11 @@ equal "nowhere" "10.81.0.5 -> 10.77.0.1: REJECTED 28, no-tenant, tenant ''" "$(c
 says nowhere "tenant.audit /proc/no/such/file cannot be written"
 CMSHIM_TENANT_NAME=slow CMSHIM_TENANT_POLICY=$here/policy CMSHIM_TENANT_AUDIT=$LAB_TMP/out.jsonl CMSHIM_LOG_LEVEL=off \
     preloaded "$BIN/tenant/client" port=$port try >>"$LAB_TMP/client.out"
+# What egress_default allows is written for a tenant of the policy, and not for who is none.
+for name in slow ''; do
+    CMSHIM_TENANT_NAME=$name CMSHIM_TENANT_POLICY=$here/policy CMSHIM_TENANT_AUDIT=$LAB_TMP/allowed.jsonl CMSHIM_TENANT_AUDIT_ALLOWED=true \
+        CMSHIM_LOG_LEVEL=off preloaded "$BIN/tenant/client" port=$((port + 4)) from=10.77.0.101 try >>"$LAB_TMP/client.out"
+done
 
 lines() { jq -c "$2" "$LAB_TMP/$1"*.jsonl || fail "$1: no JSON"; }
 told='[.direction, .peer, .local, .port, .pkey, .tenant, .decision, .reason, .used, .limit, .line]'
@@ -75,6 +80,7 @@ equal "all: allowed and refused, with the rate that all share" '[2,5]' "$(jq -sc
 equal "observed" '[["denied",1],["no-tenant",1],["over-limit",1],["rate",1]]' \
     "$(jq -sc 'map(select(.decision == "would-refuse")) | group_by(.reason) | map([.[0].reason, length])' "$LAB_TMP"/observe-*.jsonl)"
 equal "egress" '["out","10.77.0.1",19840,"slow","refuse","denied"]' "$(lines out '[.direction, .peer, .port, .tenant, .decision, .reason]')"
+equal "egress_default" '["out","10.77.0.1",19844,"slow","allow",null,null]' "$(lines allowed '[.direction, .peer, .port, .tenant, .decision, .reason, .line]')"
 equal "few: lines and what they leave out" 61 "$(jq -s 'map(1 + (.dropped // 0)) | add' "$LAB_TMP"/few-*.jsonl)"
 [ "$(cat "$LAB_TMP"/few-*.jsonl | wc -l)" -le 40 ] || fail "the rate of lines is not kept"
 for name in refused all few observe nowhere; do kill "${server_of[$name]}"; done

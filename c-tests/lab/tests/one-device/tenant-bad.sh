@@ -59,7 +59,7 @@ for n in "${!names[@]}"; do
     from=10.77.0.103
     case ${names[n]} in
         *_open | observe*) outcome="2 times ESTABLISHED 0" ;;
-        full | readonly) outcome="2 times REJECTED 28, unreadable, tenant 'limited'" from=10.77.0.101 ;;
+        full | readonly) outcome="2 times REJECTED 28, uncounted, tenant 'limited'" from=10.77.0.101 ;;
         *) outcome="2 times REJECTED 28, unreadable, tenant ''" ;;
     esac
     steps+=(port=$((first + n)) from=$from tries=2)
@@ -96,6 +96,7 @@ complaint large "$here/large: .*(larger than 16777216 bytes|too large)"
 complaint broken "$here/broken:3:[0-9]+: "
 for name in full readonly full_open; do says "$name" "limits of tenants cannot be counted with other processes: .*tenant\.on_error"; done
 says full "connects of tenants with limits are refused"
+for name in full readonly; do says "$name" "tenant 'limited' has a limit, and its connections cannot be counted .*; uncounted\).*tenant\.dir"; done
 says full_open "each process counts alone"
 for name in observe observe_off; do
     says "$name" "10.77.0.103 would be refused .*no tenant matches"

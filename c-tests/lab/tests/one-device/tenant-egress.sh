@@ -65,8 +65,15 @@ equal "rate" "- -> fd77::1: 2 times ESTABLISHED 0
 - -> fd77::1: rdma_connect errno ECONNREFUSED" "$(CMSHIM_TENANT_NAME=app preloaded "$BIN/tenant/client" port=$port to=fd77::1 tries=2 try)"
 says client "tenant 'app' connects too often"
 
-# No tenant, no rule.
-equal "another tenant" "- -> 10.77.0.1: 2 times ESTABLISHED 0" "$(CMSHIM_TENANT_NAME=other preloaded "$BIN/tenant/client" port=$((port + 1)) tries=2)"
+# No tenant or no rule: egress_default. A name that the policy does not have: tenant.on_error.
+for name in '' gold; do
+    equal "tenant '$name'" "- -> 10.77.0.1: 2 times ESTABLISHED 0" "$(CMSHIM_TENANT_NAME=$name preloaded "$BIN/tenant/client" port=$((port + 1)) tries=2)"
+done
+silent client "has no tenant"
+equal "a wrong name" "- -> 10.77.0.1: rdma_resolve_addr errno EACCES" "$(CMSHIM_TENANT_NAME=other preloaded "$BIN/tenant/client" port=$((port + 1)) try)"
+says client "tenant\.name: the policy $here/policy has no tenant 'other' \(its tenants: app, gold, silver\); outgoing connects of this process are refused"
+says client "refused .*it has no tenant 'other', which tenant\.name names .*unknown-tenant"
+equal "a wrong name, allowed" "- -> 10.77.0.1: 2 times ESTABLISHED 0" "$(CMSHIM_TENANT_NAME=other CMSHIM_TENANT_ON_ERROR=allow preloaded "$BIN/tenant/client" port=$((port + 1)) tries=2)"
 group=$(find /sys/fs/cgroup -maxdepth 2 -name cgroup.procs -path '*cgroup*' 2>/dev/null | head -n 1)
 [ -n "$group" ] || { mount -t cgroup2 none /sys/fs/cgroup && group=/sys/fs/cgroup/cgroup.procs; }
 group=${group%/*}
@@ -91,7 +98,7 @@ for name in bare classes own inline endpoint; do
     ends "$name"
     sed -n 's/^server: traffic class //p' "$LAB_TMP/$name.out" | tr '\n' ' ' >"$LAB_TMP/$name.classes"
 done
-equal "classes of bare" "40 0 40 40 0 0 0 0" "$(sed 's/ $//' "$LAB_TMP/bare.classes")"
+equal "classes of bare" "40 0 40 40 0 0 0 0 0 0 0 0" "$(sed 's/ $//' "$LAB_TMP/bare.classes")"
 for name in classes own inline endpoint; do
     equal "classes of $name" "104 40 0" "$(sed 's/ $//' "$LAB_TMP/$name.classes")"
 done

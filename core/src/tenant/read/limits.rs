@@ -29,6 +29,17 @@ pub(super) fn read(fields: &Fields, notes: &mut Notes) -> Limits {
     }
 }
 
+/// Who may not connect has nothing to limit or to mark.
+pub(super) fn without_effect(fields: &Fields, notes: &mut Notes) {
+    for key in KEYS {
+        // A burst that lacks its rate is told of anyway.
+        if fields.has(key) && (key != "burst" || fields.has("rate")) {
+            let what = "has no effect with action = \"deny\"";
+            notes.add(fields.place_of(key), fields.key(key), what, "");
+        }
+    }
+}
+
 fn rate(fields: &Fields, notes: &mut Notes) -> Option<Rate> {
     let allowed = "connects per second, a number from 0.000001 to 1000000000";
     let mut per_s = None;

@@ -26,7 +26,7 @@ const ACTIONS: &[&str] = &["allow", "deny"];
 /// The whole file; `None` where it makes no sense to read on.
 pub(super) fn policy(table: &DeTable, notes: &mut Notes) -> Option<Policy> {
     let fields = Fields::new(table, "", 0);
-    if !version_is_known(&fields, notes) {
+    if other_version(&fields, notes) {
         return None;
     }
     fields.check_names(TOP, notes);
@@ -62,21 +62,23 @@ pub(super) fn policy(table: &DeTable, notes: &mut Notes) -> Option<Policy> {
     ))
 }
 
-/// Nothing else can be said about a file of another version.
-fn version_is_known(fields: &Fields, notes: &mut Notes) -> bool {
+/// Is it a file of another version, of which nothing else can be said? A version that is missing or no number is only a
+/// mistake.
+fn other_version(fields: &Fields, notes: &mut Notes) -> bool {
     fields.require("version", BEGIN, notes);
-    let mut known = false;
+    let mut other = false;
     fields.value("version", "1", notes, &mut |value| {
         match super::fields::whole(value, 0, u32::MAX)? {
-            1 => known = true,
-            other => {
-                let what = format!("version {other} is not known, this program reads version 1");
-                return Err(what);
+            1 => Ok(()),
+            number => {
+                other = true;
+                Err(format!(
+                    "version {number} is not known, this program reads version 1; the rest of the file was not checked"
+                ))
             }
         }
-        Ok(())
     });
-    known
+    other
 }
 
 /// The tables of a list of tables, each with its place.
@@ -188,6 +190,10 @@ impl Tables {
         egress: Option<usize>,
         notes: &mut Notes,
     ) -> usize {
+        let allow = fields.word("action", ACTIONS, notes) != Some(1);
+        if !allow {
+            limits::without_effect(fields, notes);
+        }
         let Limits {
             max_connections,
             rate,
@@ -197,7 +203,7 @@ impl Tables {
             name: name.to_owned(),
             egress: egress.is_some(),
             key: key_of(name, egress),
-            allow: fields.word("action", ACTIONS, notes) != Some(1),
+            allow,
             max_connections,
             rate,
             tos,
