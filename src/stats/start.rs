@@ -27,7 +27,10 @@ pub fn begin(shim: &'static Shim) {
     guard::run(|| match own::get_or_make() {
         Err(number) => {
             if !HOPELESS.swap(true, Ordering::Relaxed) {
-                log::warn!("statistics are off in this process: {}", reason(number));
+                log::warn!(
+                    "statistics are off in this process: {}",
+                    errno::told(number)
+                );
             }
         }
         Ok(own) if !shim.config.stats.enable => {
@@ -76,16 +79,9 @@ pub fn told(path: &Path, number: i32) -> String {
         libc::EMEDIUMTYPE => "it is not in a tmpfs".to_owned(),
         UNSAFE => "others could change it (it has to be this user's or root's, and sticky if others may write)".to_owned(),
         libc::EFBIG => "the limit of file sizes (ulimit -f) is too low".to_owned(),
-        other => reason(other),
+        other => errno::told(other),
     };
     format!("{}: {why}", path.display())
-}
-
-fn reason(number: i32) -> String {
-    match errno::by_number(number) {
-        Some(e) => format!("{} ({})", e.text, e.name),
-        None => format!("errno {number}"),
-    }
 }
 
 /// The number that `cmshim run --report` has given to this process and its relatives.
