@@ -83,7 +83,7 @@ impl Sink {
         }
         let message = format!(
             "log.file {path} cannot be written: {}; lines that it does not take go to stderr",
-            reason(why)
+            errno::told(why)
         );
         if output::to_stderr(&self.own_line(Level::Warn, &message)) {
             self.told.store(true, Ordering::Relaxed);
@@ -113,14 +113,6 @@ impl Sink {
                 &format!("{lost} lines before the last one could not be written"),
             ));
         }
-    }
-}
-
-/// "Is a directory (EISDIR)"
-fn reason(number: output::Errno) -> String {
-    match errno::by_number(number) {
-        Some(e) => format!("{} ({})", e.text, e.name),
-        None => errno::label(number),
     }
 }
 

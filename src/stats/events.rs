@@ -42,10 +42,7 @@ pub unsafe fn handed_over(event: *const RdmaCmEvent) {
         return;
     };
     let now = clock::now_ns();
-    match READ_AHEAD_AT.with(Cell::take) {
-        0 => {}
-        at => measure(words, Phase::EventWait, now.saturating_sub(at)),
-    }
+    waited(words, now);
     let number = usize::try_from(e.event).map_or(EVENT_KINDS, |n| n.min(EVENT_KINDS));
     bump(words, EVENTS.item(number), 1);
     count(words, e);
@@ -68,6 +65,14 @@ pub unsafe fn handed_over(event: *const RdmaCmEvent) {
             },
         },
     );
+}
+
+/// How long the event lay ready, if it was read ahead.
+pub(super) fn waited(words: &Words, now: u64) {
+    match READ_AHEAD_AT.with(Cell::take) {
+        0 => {}
+        at => measure(words, Phase::EventWait, now.saturating_sub(at)),
+    }
 }
 
 fn count(words: &Words, e: &RdmaCmEvent) {

@@ -1,6 +1,7 @@
 //! Files, records and reasons as a reader finds them.
 
 use super::count::measure;
+use super::events::{read_ahead_at, waited};
 use super::own::Words;
 use super::place::{Dead, Place, UNSAFE};
 use super::recorder::Mark;
@@ -8,7 +9,7 @@ use super::{file, reasons, recorder, Entry, Phase};
 use crate::symbols::SYMBOLS;
 use cmshim_core::config::Readers;
 use cmshim_core::model::{Stage, Who};
-use cmshim_core::stats::layout::WORDS;
+use cmshim_core::stats::layout::{PHASES, WORDS};
 use cmshim_core::stats::{Header, Peer, Record, Snapshot, What, REASONS, RECORDS, RUNNING};
 use std::collections::BTreeSet;
 use std::fs;
@@ -278,4 +279,19 @@ fn the_frequent_reasons_stay() {
     let total: u64 = found.iter().map(|r| r.count).sum();
     assert_eq!(total, 1701, "no count is lost, only the names of rare ones");
     assert!(found[2..].iter().all(|r| r.count - r.over <= 1));
+}
+
+#[test]
+fn an_event_s_wait_is_measured_once_and_only_where_it_was_read_ahead() {
+    let words = words();
+    read_ahead_at(1_000_000);
+    waited(&words, 6_000_000);
+    waited(&words, 9_000_000);
+    read_ahead_at(0);
+    waited(&words, 9_000_000);
+    let at = PHASES.item(Phase::EventWait as usize);
+    assert_eq!(words[at].load(Ordering::Relaxed), 5_000_000, "sum");
+    let buckets = words[at + 2..].iter().take(cmshim_core::stats::BUCKETS);
+    let times: u64 = buckets.map(|b| b.load(Ordering::Relaxed)).sum();
+    assert_eq!(times, 1);
 }
