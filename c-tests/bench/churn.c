@@ -31,7 +31,7 @@ static double now_us(void)
 }
 
 /* PD and CQ are made once: what is measured is the connection. */
-static void make_qp(struct rdma_cm_id *id)
+static int make_qp(struct rdma_cm_id *id)
 {
     if (!pd) {
         pd = ibv_alloc_pd(id->verbs);
@@ -42,7 +42,7 @@ static void make_qp(struct rdma_cm_id *id)
         .send_cq = cq, .recv_cq = cq, .qp_type = IBV_QPT_RC,
         .cap = {.max_send_wr = 4, .max_recv_wr = 4, .max_send_sge = 1, .max_recv_sge = 1},
     };
-    if (rdma_create_qp(id, pd, &attr)) die("rdma_create_qp");
+    return rdma_create_qp(id, pd, &attr);
 }
 
 static struct rdma_conn_param parameters(void)
@@ -74,8 +74,17 @@ static void expect_event(enum rdma_cm_event_type wanted)
 
 static void drop(struct rdma_cm_id *id)
 {
-    rdma_destroy_qp(id);
+    if (id->qp) rdma_destroy_qp(id);
     rdma_destroy_id(id);
+}
+
+/* A client that was killed in the middle is gone before its answer: that ends this connection, not the server. */
+static void answer(struct rdma_cm_id *id)
+{
+    struct rdma_conn_param p = parameters();
+    if (!make_qp(id) && !rdma_accept(id, &p)) return;
+    perror("a request that could not be answered");
+    drop(id);
 }
 
 static void serve(struct sockaddr_in *sa, int cycles)
@@ -90,9 +99,7 @@ static void serve(struct sockaddr_in *sa, int cycles)
         enum rdma_cm_event_type type = event->event;
         rdma_ack_cm_event(event);
         if (type == RDMA_CM_EVENT_CONNECT_REQUEST) {
-            struct rdma_conn_param p = parameters();
-            make_qp(id);
-            if (rdma_accept(id, &p)) die("rdma_accept");
+            answer(id);
         } else if (type == RDMA_CM_EVENT_DISCONNECTED) {
             rdma_disconnect(id);
             drop(id);
@@ -111,7 +118,7 @@ static void one_cycle(struct sockaddr_in *sa)
     expect_event(RDMA_CM_EVENT_ADDR_RESOLVED);
     if (rdma_resolve_route(id, RESOLVE_MS)) die("rdma_resolve_route");
     expect_event(RDMA_CM_EVENT_ROUTE_RESOLVED);
-    make_qp(id);
+    if (make_qp(id)) die("rdma_create_qp");
     if (rdma_connect(id, &p)) die("rdma_connect");
     expect_event(RDMA_CM_EVENT_ESTABLISHED);
     if (rdma_disconnect(id)) die("rdma_disconnect");

@@ -58,15 +58,16 @@ static void answer(struct rdma_cm_id *id)
         rdma_destroy_id(id);
         listen_all();
     } else if (strcmp(then, "ignore")) {
+        int failed = 0;
         if (own) {
             struct ibv_qp *qp = own_qp(id);
             id->context = qp;
             MUST(!own_step(id, qp, IBV_QPS_RTR) && !own_step(id, qp, IBV_QPS_RTS));
             param.qp_num = qp->qp_num;
         } else {
-            MUST(!cm_qp(id));
+            failed = cm_qp(id);
         }
-        if (rdma_accept(id, &param)) { /* the peer has gone */
+        if (failed || rdma_accept(id, &param)) { /* the peer has gone */
             cm_drop_id(id);
             return;
         }

@@ -149,6 +149,33 @@ fn more_than_the_device_has() {
     }
 }
 
+/// On the server's side a queue pair can also fail because the client was killed meanwhile.
+#[test]
+fn a_queue_pair_for_a_client_that_has_gone() {
+    let facts = Facts::default();
+    let told = |role| {
+        explain::call(&CallQuery {
+            call: "rdma_create_qp",
+            errno: libc::EINVAL,
+            facts: &facts,
+            role,
+            transport: Transport::Roce,
+        })
+    };
+    let (server, client) = (told(Role::Server), told(Role::Client));
+    assert_eq!(server.summary, "the id cannot take this queue pair");
+    assert!(
+        server.cause.starts_with("Its client has gone"),
+        "{}",
+        server.cause
+    );
+    assert!(server
+        .next
+        .starts_with("If the client was ended: rdma_destroy_id"));
+    assert!(!client.cause.contains("gone"), "{}", client.cause);
+    assert!(client.next.starts_with("Use id->verbs"), "{}", client.next);
+}
+
 #[test]
 fn the_limit_of_locked_memory() {
     let facts = Facts {

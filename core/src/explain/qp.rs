@@ -3,7 +3,7 @@
 use super::call::{kernel, own};
 use super::connect::over_limit;
 use super::query::CallQuery;
-use crate::model::{Explanation, Severity, Who};
+use crate::model::{Explanation, Role, Severity, Who};
 
 /// Words for these calls, or none.
 pub(super) fn call(q: &CallQuery) -> Option<Explanation> {
@@ -21,15 +21,29 @@ pub(super) fn call(q: &CallQuery) -> Option<Explanation> {
 
 fn rdma_create_qp(q: &CallQuery) -> Option<Explanation> {
     if q.errno == 22 {
-        return Some(over_limit(q).unwrap_or_else(|| {
-            own(
-                "the id cannot take this queue pair",
-                "It has one already, it is not bound to a device yet (wait for ADDR_RESOLVED), the PD or CQ belongs to another device, or an attribute is above the device's limit.",
-                "Use id->verbs for PD and CQs; ibv_devinfo -v (max_qp_wr, max_sge)",
-            )
-        }));
+        return Some(over_limit(q).unwrap_or_else(|| cannot_take(q.role)));
     }
     create_qp(q)
+}
+
+/// A client that is gone already leaves a request for which the kernel has no attributes any more
+/// (`cm_init_qp_init_attr` in cm.c).
+fn cannot_take(role: Role) -> Explanation {
+    let (also, what) = match role {
+        Role::Server => (
+            "Its client has gone before the answer, it has one already,",
+            "If the client was ended: rdma_destroy_id, and take the next request; else use id->verbs for PD and CQs",
+        ),
+        _ => (
+            "It has one already, it is not bound to a device yet (wait for ADDR_RESOLVED),",
+            "Use id->verbs for PD and CQs",
+        ),
+    };
+    own(
+        "the id cannot take this queue pair",
+        format!("{also} the PD or CQ belongs to another device, or an attribute is above the device's limit."),
+        format!("{what}; ibv_devinfo -v (max_qp_wr, max_sge)"),
+    )
 }
 
 fn create_qp(q: &CallQuery) -> Option<Explanation> {

@@ -59,7 +59,7 @@ expect "$LAB_TMP/terminal" '^ended 0, the terminal as before: True$'
 "$CMSHIM" stat $server --json >"$LAB_TMP/server.json"
 kill -KILL $client
 wait $client 2>/dev/null
-"$CMSHIM" top --once >"$LAB_TMP/one" || fail "top --once: $(cat "$LAB_TMP/one")"
+"$CMSHIM" top --once >"$LAB_TMP/one" || fail "top --once: $(cat "$LAB_TMP/one"); the server: $(cat "$LAB_TMP/server")"
 expect "$LAB_TMP/one" ': 1 live process$'
 expect_no "$LAB_TMP/one" "^ *$client "
 kill -KILL $server
