@@ -115,6 +115,7 @@ real! {
     rdma_destroy_qp(*mut RdmaCmId);
     rdma_connect(*mut RdmaCmId, *mut RdmaConnParam) -> c_int;
     rdma_establish(*mut RdmaCmId) -> c_int;
+    rdma_init_qp_attr(*mut RdmaCmId, *mut IbvQpAttr, *mut c_int) -> c_int;
     rdma_listen(*mut RdmaCmId, c_int) -> c_int;
     rdma_accept(*mut RdmaCmId, *mut RdmaConnParam) -> c_int;
     rdma_reject(*mut RdmaCmId, *const c_void, u8) -> c_int;

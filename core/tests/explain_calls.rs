@@ -149,10 +149,13 @@ fn more_than_the_device_has() {
     }
 }
 
-/// On the server's side a queue pair can also fail because the client was killed meanwhile.
+/// What fails rdma_create_qp for a client that was killed meanwhile.
 #[test]
-fn a_queue_pair_for_a_client_that_has_gone() {
-    let facts = Facts::default();
+fn attributes_of_a_connection_that_is_gone() {
+    let facts = Facts {
+        nested: Some(("rdma_init_qp_attr", libc::EINVAL)),
+        ..Facts::default()
+    };
     let told = |role| {
         explain::call(&CallQuery {
             call: "rdma_create_qp",
@@ -163,17 +166,20 @@ fn a_queue_pair_for_a_client_that_has_gone() {
         })
     };
     let (server, client) = (told(Role::Server), told(Role::Client));
-    assert_eq!(server.summary, "the id cannot take this queue pair");
+    let summary = "rdma_init_qp_attr inside it failed: the kernel has no attributes for this queue pair state";
+    assert_eq!(server.summary, summary);
     assert!(
         server.cause.starts_with("Its client has gone"),
         "{}",
         server.cause
     );
-    assert!(server
-        .next
-        .starts_with("If the client was ended: rdma_destroy_id"));
-    assert!(!client.cause.contains("gone"), "{}", client.cause);
-    assert!(client.next.starts_with("Use id->verbs"), "{}", client.next);
+    assert!(server.next.starts_with("Destroy the id"), "{}", server.next);
+    assert_eq!(client.summary, summary);
+    assert!(
+        client.cause.starts_with("The peer has ended"),
+        "{}",
+        client.cause
+    );
 }
 
 #[test]

@@ -90,6 +90,7 @@ fn verbs_members_stand_where_the_headers_put_them() {
 #[test]
 fn the_query_buffer_holds_a_whole_structure() {
     assert!(size_of::<QueryBuffer>() >= size_of::<c::ibv_qp_attr>());
+    assert_eq!(QP_AV as u32, c::ibv_qp_attr_mask::IBV_QP_AV.0);
     assert_eq!(QP_RQ_PSN as u32, c::ibv_qp_attr_mask::IBV_QP_RQ_PSN.0);
     assert_eq!(QP_SQ_PSN as u32, c::ibv_qp_attr_mask::IBV_QP_SQ_PSN.0);
 }
@@ -103,6 +104,10 @@ fn what_the_reuse_probe_works_with_is_that_of_the_headers() {
         data::SendWr = c::ibv_send_wr,
         data::RecvWr = c::ibv_recv_wr,
         data::Wc = c::ibv_wc,
+    );
+    assert_eq!(
+        offset_of!(data::AhAttr, traffic_class),
+        offset_of!(c::ibv_global_route, traffic_class)
     );
     assert!(size_of::<data::PortAttr>() > size_of::<c::ibv_port_attr>());
     same_offset!(

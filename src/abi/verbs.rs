@@ -139,6 +139,8 @@ pub struct QueryBuffer {
     _rest: [u64; 32],
 }
 
+/// `IBV_QP_AV` of `enum ibv_qp_attr_mask`: the address vector is valid.
+pub const QP_AV: c_int = 1 << 7;
 /// `IBV_QP_STATE` of `enum ibv_qp_attr_mask`.
 pub const QP_STATE: c_int = 1;
 /// `IBV_QP_RQ_PSN` and `IBV_QP_SQ_PSN`.

@@ -2,7 +2,7 @@
 
 use super::entry;
 use crate::abi::cm::{RdmaAddrInfo, RdmaCmId, RdmaConnParam};
-use crate::abi::verbs::{IbvPd, IbvQpInitAttr};
+use crate::abi::verbs::{IbvPd, IbvQpAttr, IbvQpInitAttr};
 use crate::boundary;
 use crate::real;
 use crate::reasons::state::IdPtr;
@@ -59,6 +59,32 @@ entry! {
     fn rdma_establish(id: *mut RdmaCmId) -> c_int, missing -1;
     // SAFETY: the program's id.
     failed |shim, ended, _rc| unsafe { calls::ended_on_id(shim, ended, id, |_, _, _| {}) };
+}
+
+/// # Safety
+/// As the function of this name in the real library.
+#[cfg_attr(not(test), no_mangle)]
+pub unsafe extern "C-unwind" fn rdma_init_qp_attr(
+    id: *mut RdmaCmId,
+    attr: *mut IbvQpAttr,
+    mask: *mut c_int,
+) -> c_int {
+    let Some(real) = real::rdma_init_qp_attr() else {
+        return boundary::missing("rdma_init_qp_attr", -1);
+    };
+    // SAFETY: the program's id.
+    let call = unsafe { boundary::enter_on(Entry::rdma_init_qp_attr, id) };
+    // SAFETY: the program's own arguments, unchanged.
+    let rc = unsafe { real(id, attr, mask) };
+    if rc == 0 && tenant::on() {
+        // SAFETY: success filled both.
+        unsafe { tenant::api::attributes(id, attr, *mask) };
+    }
+    // SAFETY: the program's id.
+    call.failed(rc, |shim, ended| unsafe {
+        calls::ended_on_id(shim, ended, id, |_, _, _| {});
+    });
+    rc
 }
 
 entry! {

@@ -82,6 +82,7 @@ pub const SYMBOLS: &[Symbol] = symbols! {
     }
     Rdmacm c"RDMACM_1.2" {
         rdma_establish: "names a failure", "calls/rdma_establish.c";
+        rdma_init_qp_attr: "gives an accepted connection its tenant's traffic class; names a client that has gone", "calls/rdma_init_qp_attr.c";
     }
     Rdmacm c"RDMACM_1.3" {
         rdma_reject_ece: "says that this process refused, and whom", "calls/rdma_reject_ece.c";

@@ -198,7 +198,7 @@ unsafe fn attributes(tap: &Tap, command: &Command) -> ssize_t {
     unsafe {
         let written = command.forward(tap);
         if command.went_well(written) && command.out > QP_ATTR_TRAFFIC_CLASS {
-            if let Some(class) = tenant::kernel::class(command.u32(INIT_QP_ATTR_ID)) {
+            if let Some(class) = tenant::kernel::class_of(command.u32(INIT_QP_ATTR_ID)) {
                 let answer = command.u64(INIT_QP_ATTR_RESPONSE) as *mut u8;
                 let mask = answer.add(QP_ATTR_MASK).cast::<u32>().read_unaligned();
                 if mask & QP_ATTR_AV != 0 {

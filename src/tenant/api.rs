@@ -3,10 +3,12 @@
 
 use super::check;
 use super::decide::{self, Way};
-use super::kernel::{last_served, leave, over};
+use super::kernel::{class, last_served, leave, over};
 use super::seats::Key;
 use super::{configured, tell, CLOSED};
 use crate::abi::cm::{RdmaCmEvent, RdmaCmId};
+use crate::abi::data;
+use crate::abi::verbs::{IbvQpAttr, QP_AV};
 use crate::boundary::shim::{self, Shim};
 use crate::boundary::{guard, Call};
 use crate::real;
@@ -170,6 +172,19 @@ pub unsafe fn drop_request(event: *mut RdmaCmEvent, private_data: &[u8]) {
 pub fn ended(id: *const RdmaCmId) {
     if let Some(shim) = shim::existing().filter(|_| super::on()) {
         leave(shim.state().tenants.seats.take(Key::Id(id as usize)));
+    }
+}
+
+/// The attributes of a queue pair carry the traffic class that the policy gives its tenant. Where the tap sees the
+/// command, the kernel's answer does already.
+///
+/// # Safety
+/// `attr` points to a whole `struct ibv_qp_attr`, filled as the mask says.
+pub unsafe fn attributes(id: *const RdmaCmId, attr: *mut IbvQpAttr, mask: c_int) {
+    let set = mask & QP_AV != 0;
+    if let Some(class) = class(Key::Id(id as usize)).filter(|_| set) {
+        // SAFETY: as promised by the caller.
+        unsafe { (*attr.cast::<data::QpAttr>()).ah_attr.traffic_class = class };
     }
 }
 

@@ -89,10 +89,15 @@ pub fn ended(handle: u32) {
     leave(take(handle));
 }
 
-/// The traffic class for the packets of this id's connection.
-pub fn class(handle: u32) -> Option<u8> {
+/// The traffic class for the packets of this connection.
+pub fn class(key: Key) -> Option<u8> {
     let shim = shim::existing().filter(|_| on())?;
-    guard_or_inside(|| shim.state().tenants.seats.get(Key::Handle(handle)))?.tos
+    guard_or_inside(|| shim.state().tenants.seats.get(key))?.tos
+}
+
+/// As `class`, by the handle of the connection's id.
+pub fn class_of(handle: u32) -> Option<u8> {
+    class(Key::Handle(handle))
 }
 
 /// Locks are taken with signals held back; some callers have done that.

@@ -9,6 +9,7 @@ use crate::model::{Explanation, Role, Severity, Who};
 pub(super) fn call(q: &CallQuery) -> Option<Explanation> {
     match q.call {
         "rdma_create_qp" | "rdma_create_qp_ex" => rdma_create_qp(q),
+        "rdma_init_qp_attr" => init_qp_attr(q),
         "ibv_create_qp" | "ibv_create_qp_ex" => create_qp(q),
         "ibv_create_cq" | "ibv_resize_cq" => create_cq(q),
         "rdma_create_srq" | "rdma_create_srq_ex" | "ibv_create_srq" | "ibv_create_srq_ex" => {
@@ -21,29 +22,36 @@ pub(super) fn call(q: &CallQuery) -> Option<Explanation> {
 
 fn rdma_create_qp(q: &CallQuery) -> Option<Explanation> {
     if q.errno == 22 {
-        return Some(over_limit(q).unwrap_or_else(|| cannot_take(q.role)));
+        return Some(over_limit(q).unwrap_or_else(|| {
+            own(
+                "the id cannot take this queue pair",
+                "It has one already, it is not bound to a device yet (wait for ADDR_RESOLVED), the PD or CQ belongs to another device, or an attribute is above the device's limit.",
+                "Use id->verbs for PD and CQs; ibv_devinfo -v (max_qp_wr, max_sge)",
+            )
+        }));
     }
     create_qp(q)
 }
 
-/// A client that is gone already leaves a request for which the kernel has no attributes any more
-/// (`cm_init_qp_init_attr` in cm.c).
-fn cannot_take(role: Role) -> Explanation {
-    let (also, what) = match role {
-        Role::Server => (
-            "Its client has gone before the answer, it has one already,",
-            "If the client was ended: rdma_destroy_id, and take the next request; else use id->verbs for PD and CQs",
+/// The kernel has attributes only while the connection is at a point where the state may be entered
+/// (`cm_init_qp_init_attr` and its siblings in cm.c).
+fn init_qp_attr(q: &CallQuery) -> Option<Explanation> {
+    let (cause, next) = match (q.errno, q.role) {
+        (22, Role::Server) => (
+            "Its client has gone before the answer: it was ended, gave up waiting, or destroyed its id. Or the state that was asked for is not the next one.",
+            "Destroy the id and take the next request; on the client, look why it ended",
         ),
-        _ => (
-            "It has one already, it is not bound to a device yet (wait for ADDR_RESOLVED),",
-            "Use id->verbs for PD and CQs",
+        (22, _) => (
+            "The peer has ended the connection meanwhile, the id is not bound to a device yet (wait for ADDR_RESOLVED), or the state that was asked for is not the next one.",
+            "Ask for INIT once the route is resolved, for RTR and RTS once the peer has answered",
         ),
+        _ => return None,
     };
-    own(
-        "the id cannot take this queue pair",
-        format!("{also} the PD or CQ belongs to another device, or an attribute is above the device's limit."),
-        format!("{what}; ibv_devinfo -v (max_qp_wr, max_sge)"),
-    )
+    Some(own(
+        "the kernel has no attributes for this queue pair state",
+        cause,
+        next,
+    ))
 }
 
 fn create_qp(q: &CallQuery) -> Option<Explanation> {

@@ -207,6 +207,7 @@ entries! {
     #[often] ibv_destroy_cq
     #[often] ibv_destroy_srq
     #[often] ibv_close_device
+    #[often] rdma_init_qp_attr
 }
 
 /// Numbers of events that are told apart; one more item takes all others.

@@ -42,9 +42,13 @@ settings=(CMSHIM_TENANT_POLICY="$here/policy")
 serve classes block at="$LAB_ADDR,$((port + 3))" class=1
 serve own edge at="$LAB_ADDR,$((port + 4))" class=1 kind=own
 serve endpoint sync at="$LAB_ADDR,$((port + 6))" class=1
-settings+=(CMSHIM_THREADS=off)
+settings+=(CMSHIM_EVENTS_MODE=off)
+serve off block at="$LAB_ADDR,$((port + 7))" class=1
+serve off-own edge at="$LAB_ADDR,$((port + 8))" class=1 kind=own
+settings=(CMSHIM_TENANT_POLICY="$here/policy" CMSHIM_THREADS=off)
 serve inline block at="$LAB_ADDR,$((port + 5))" class=1
-await bare classes own inline endpoint
+servers=(bare classes own inline endpoint off off-own)
+await "${servers[@]}"
 
 export CMSHIM_TENANT_POLICY=$here/policy CMSHIM_LOG_FILE=$LAB_TMP/client.log
 steps=(port=$port keep class try drop port=$((port + 1)) try port=$((port + 2)) try port=$port own=1 keep class drop own=0
@@ -85,20 +89,20 @@ equal "by cgroup" "- -> 10.77.0.1: rdma_resolve_addr errno EACCES" "$(
 
 # The client's class reaches the server in the request. What a server gives its tenants, its own packets carry.
 unset CMSHIM_TENANT_POLICY
-for n in 3 4 5 6; do
+for n in {3..8}; do
     equal "classes of clients $n" "10.77.0.101 -> 10.77.0.1: kept, ESTABLISHED 0
 traffic class 0
 10.77.0.102 -> 10.77.0.1: ESTABLISHED 0
 10.77.0.103 -> 10.77.0.1: ESTABLISHED 0" "$(client port=$((port + n)) from=10.77.0.101 keep class drop from=10.77.0.102 try from=10.77.0.103 try)"
 done
-for name in bare classes own inline endpoint; do
+for name in "${servers[@]}"; do
     kill "${server_of[$name]}"
 done
-for name in bare classes own inline endpoint; do
+for name in "${servers[@]}"; do
     ends "$name"
     sed -n 's/^server: traffic class //p' "$LAB_TMP/$name.out" | tr '\n' ' ' >"$LAB_TMP/$name.classes"
 done
 equal "classes of bare" "40 0 40 40 0 0 0 0 0 0 0 0" "$(sed 's/ $//' "$LAB_TMP/bare.classes")"
-for name in classes own inline endpoint; do
+for name in "${servers[@]:1}"; do
     equal "classes of $name" "104 40 0" "$(sed 's/ $//' "$LAB_TMP/$name.classes")"
 done
