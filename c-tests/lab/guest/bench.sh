@@ -115,3 +115,4 @@ events_of single $((connects / 4))
 . "$LAB_DIR/guest/bench-pool.sh"
 # shellcheck source=bench-tenants.sh
 . "$LAB_DIR/guest/bench-tenants.sh"
+[ "${#broken[@]}" = 0 ]

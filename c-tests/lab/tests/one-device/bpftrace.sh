@@ -93,7 +93,8 @@ expect "$LAB_TMP/connections" '^@refused\[server, 0\]: [1-9]'
 # The policy refuses in a thread of the library.
 expect "$LAB_TMP/connections" "^[0-9:]+ +cmshim-events +${server_of[denies]} +refuses a request: tenant check, reason 1 "
 expect "$LAB_TMP/connections" '^@refused\[cmshim-events, 1\]: '
-expect "$LAB_TMP/connections" '^@pool\[bt-timed, (hit|miss)\]: [0-9]+$'
+# Ten queue pairs, the first of each kind made for the program.
+for how in hit miss; do expect "$LAB_TMP/connections" "^@pool\[bt-timed, $how\]: [1-9]\$"; done
 
 traced kernel-events
 for event in 0 2 4 5 8 9 10; do expect "$LAB_TMP/kernel-events" "^@handler_us\[$event\]:"; done
