@@ -4,7 +4,7 @@ use super::list::names;
 use crate::lock::lock;
 use std::collections::HashMap;
 use std::fs::{self, File};
-use std::io::Read;
+use std::io::{Read, Result};
 use std::net::Ipv6Addr;
 use std::sync::Mutex;
 use std::time::{Duration, Instant};
@@ -41,7 +41,14 @@ impl Gids {
         let versions = match self.known(device, port, wanted, now) {
             Some(known) => known,
             // Not under the lock: reading takes a while.
-            None => self.learn(device, port, now, read(device, port), wanted),
+            None => {
+                let (gids, whole) = read(&format!("/sys/class/infiniband/{device}/ports/{port}"));
+                match whole {
+                    true => self.learn(device, port, now, gids, wanted),
+                    // For this line, and not for a minute.
+                    false => gids.get(&wanted).copied(),
+                }
+            }
         }?;
         match versions {
             Versions { v1: true, v2: true } => Some(configured(device, port)),
@@ -91,33 +98,40 @@ impl Gids {
 }
 
 /// A small file's text, in as few system calls as can be.
-fn text(path: &str) -> Option<String> {
+fn text(path: &str) -> Result<String> {
     let mut buffer = [0; 64];
-    let length = File::open(path).ok()?.read(&mut buffer).ok()?;
-    let text = std::str::from_utf8(&buffer[..length]).ok()?;
-    Some(text.trim().to_owned())
+    let length = File::open(path)?.read(&mut buffer)?;
+    Ok(String::from_utf8_lossy(&buffer[..length]).trim().to_owned())
 }
 
-fn read(device: &str, port: u8) -> HashMap<Ipv6Addr, Versions> {
-    let dir = format!("/sys/class/infiniband/{device}/ports/{port}");
+/// The GIDs of a port's directory; false if not all could be read, perhaps because the program has no descriptor left.
+fn read(dir: &str) -> (HashMap<Ipv6Addr, Versions>, bool) {
     let mut gids: HashMap<Ipv6Addr, Versions> = HashMap::new();
-    for name in names(format!("{dir}/gids")).unwrap_or_default() {
+    let Ok(names) = names(format!("{dir}/gids")) else {
+        return (gids, false);
+    };
+    let mut whole = true;
+    for name in names {
         let index = name.to_string_lossy();
-        let gid = text(&format!("{dir}/gids/{index}")).and_then(|t| t.parse::<Ipv6Addr>().ok());
+        let gid = text(&format!("{dir}/gids/{index}"));
+        whole &= gid.is_ok();
+        let gid = gid.ok().and_then(|t| t.parse::<Ipv6Addr>().ok());
         let Some(gid) = gid.filter(|gid| !gid.is_unspecified()) else {
             continue;
         };
-        // Reading the type of an empty slot fails with EINVAL.
-        let Some(kind) = text(&format!("{dir}/gid_attrs/types/{index}")) else {
-            continue;
-        };
-        let versions = gids.entry(gid).or_default();
-        match kind.contains("v2") {
-            true => versions.v2 = true,
-            false => versions.v1 = true,
+        match text(&format!("{dir}/gid_attrs/types/{index}")) {
+            Ok(kind) => {
+                let versions = gids.entry(gid).or_default();
+                match kind.contains("v2") {
+                    true => versions.v2 = true,
+                    false => versions.v1 = true,
+                }
+            }
+            // So an empty slot answers.
+            Err(e) => whole &= e.raw_os_error() == Some(libc::EINVAL),
         }
     }
-    gids
+    (gids, whole)
 }
 
 /// Where a GID has both, rdma_cm takes its default (configfs), which is v2 where the device can
@@ -164,5 +178,28 @@ mod tests {
         assert_eq!(lock(&gids.0).len(), PORTS);
         assert_eq!(gids.known("rxe0", 99, GID, now), Some(None));
         assert_eq!(gids.roce("no-such-device", 1, GID), None);
+    }
+
+    #[test]
+    fn what_could_not_be_read_makes_a_table_that_is_not_kept() {
+        let dir = std::env::temp_dir().join(format!("cmshim-test-{}-gids", std::process::id()));
+        let (gids, types) = (dir.join("gids"), dir.join("gid_attrs/types"));
+        for dir in [&gids, &types] {
+            fs::create_dir_all(dir).expect("made");
+        }
+        for (index, kind) in [("0", "IB/RoCE v1\n"), ("1", "RoCE v2\n")] {
+            fs::write(gids.join(index), "::1\n").expect("written");
+            fs::write(types.join(index), kind).expect("written");
+        }
+        let path = dir.to_string_lossy().into_owned();
+        let all = read(&path);
+        fs::remove_file(types.join("1")).expect("removed");
+        let part = read(&path);
+        fs::remove_dir_all(&dir).expect("removed");
+        let none = read(&path);
+        let both = Versions { v1: true, v2: true };
+        assert_eq!(all, (HashMap::from([(GID, both)]), true));
+        assert!(!part.1, "{part:?}");
+        assert!(!none.1, "{none:?}");
     }
 }

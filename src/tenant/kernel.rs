@@ -53,11 +53,15 @@ pub fn ending(handle: u32) -> Option<Seat> {
     seat
 }
 
-/// The command failed, and the connection lives on: it has its place again, even if another one took that meanwhile.
+/// The command has just failed, and the connection lives on: it has its place again, even if another one took that
+/// meanwhile. Unless the kernel does not have the id any more, since another thread has destroyed it.
 pub fn lives_on(handle: u32, seat: Option<Seat>) {
     let (Some(seat), Some(shim)) = (seat, shim::existing()) else {
         return;
     };
+    if is_gone(guard::errno()) {
+        return;
+    }
     guard_or_inside(|| {
         let tenants = &shim.state().tenants;
         if let (Some(row), Some(share)) = (seat.row, tenants.share.get()) {
@@ -67,6 +71,11 @@ pub fn lives_on(handle: u32, seat: Option<Seat>) {
         leave(tenants.seats.put(Key::Handle(handle), seat));
         None::<()>
     });
+}
+
+/// What the kernel says of an id that is destroyed, or about to be (`ucma_get_ctx`, drivers/infiniband/core/ucma.c).
+fn is_gone(errno: i32) -> bool {
+    matches!(errno, libc::ENOENT | libc::ENXIO)
 }
 
 fn take(handle: u32) -> Option<Seat> {

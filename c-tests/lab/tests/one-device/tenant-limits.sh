@@ -44,8 +44,11 @@ serve forked fork at="$LAB_ADDR,$((port + 11))" quiet=1
 beneath=$BIN/tenant/lagging.so
 serve lagging-reject block at="$LAB_ADDR,$((port + 13))" quiet=1 then=reject
 serve lagging-destroy epoll at="$LAB_ADDR,$((port + 14))" quiet=1 then=destroy
+settings+=(DESTROYED_BEFORE=1)
+serve gone block at="$LAB_ADDR,$((port + 15))" quiet=1 then=destroy
+settings=("${settings[0]}")
 beneath=''
-await accept own migrate reject close off inline sync forked lagging-reject lagging-destroy
+await accept own migrate reject close off inline sync forked lagging-reject lagging-destroy gone
 
 # After all that has come and gone before, exactly two places are there.
 two_places() { # WHAT PORT
@@ -82,6 +85,10 @@ for n in 0 6; do two_places "two places at $n" $((port + n)); done
 # A place is free before the peer hears that its connection is over.
 equal "at once again" "10.77.0.104 -> 10.77.0.1: 3 times REJECTED 28, not ours
 10.77.0.104 -> 10.77.0.1: 3 times REJECTED 28, not ours" "$(client from=10.77.0.104 port=$((port + 13)) tries=3 port=$((port + 14)) tries=3)"
+# Nor is it taken again when the command fails because the kernel does not have the id any more.
+again="10.77.0.104 -> 10.77.0.1: in the end REJECTED 28, not ours"
+equal "destroyed by another thread" "$again
+$again" "$(client from=10.77.0.104 port=$((port + 15)) until="REJECTED 28, not" until="REJECTED 28, not" 2>/dev/null)"
 # A client that dies.
 client port=$port from=10.77.0.102 keep keep die >"$LAB_TMP/died" 2>&1
 equal "dies" 2 "$(grep -c 'kept, ESTABLISHED' "$LAB_TMP/died")"
