@@ -5,6 +5,7 @@
  *   tries=N      the same N times; prints how often each outcome came
  *   keep[=N]     connect N times and stay; class: print the traffic class of the one made last
  *   drop, destroy, drop=all   the connection kept longest is disconnected, or destroyed without that; all of them
+ *   reject       rdma_reject on the one kept longest, which is too late: prints the errno
  *   ep           connect with rdma_create_ep
  *   until=OUTCOME  try until the outcome begins so, at most 10 s; its time goes to stderr
  *   flood=N at=W   N connects without queue pair, W of them at a time, all refused; sums
@@ -266,6 +267,7 @@ static int step(char *arg)
     else if (!strcmp(arg, "drop") && strcmp(value, "all")) drop(1);
     else if (!strcmp(arg, "drop")) while (unseen < kept) drop(1);
     else if (!strcmp(arg, "destroy")) drop(0);
+    else if (!strcmp(arg, "reject")) TRY(rdma_reject(links[unseen].id, NULL, 0));
     else if (!strcmp(arg, "ep")) endpoint();
     else if (!strcmp(arg, "until")) until(value);
     else if (!strcmp(arg, "flood")) flood(n, at_once);

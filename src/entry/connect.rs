@@ -100,16 +100,26 @@ entry! {
 
 entry! {
     fn rdma_reject(id: *mut RdmaCmId, private_data: *const c_void, length: u8) -> c_int, missing -1;
-    @before |_shim| tenant::api::ended(id);
-    // SAFETY: the program's id and private data.
-    after |shim, ended, _rc| unsafe { refusals::ended(shim, ended, id, private_data, length) };
+    @before |_shim| tenant::api::ending(id);
+    after |shim, ended, _rc| {
+        if let Some(errno) = ended.failed {
+            tenant::api::lives_on(id, errno);
+        }
+        // SAFETY: the program's id and private data.
+        unsafe { refusals::ended(shim, ended, id, private_data, length) }
+    };
 }
 
 entry! {
     fn rdma_reject_ece(id: *mut RdmaCmId, private_data: *const c_void, length: u8) -> c_int, missing -1;
-    @before |_shim| tenant::api::ended(id);
-    // SAFETY: the program's id and private data.
-    after |shim, ended, _rc| unsafe { refusals::ended(shim, ended, id, private_data, length) };
+    @before |_shim| tenant::api::ending(id);
+    after |shim, ended, _rc| {
+        if let Some(errno) = ended.failed {
+            tenant::api::lives_on(id, errno);
+        }
+        // SAFETY: the program's id and private data.
+        unsafe { refusals::ended(shim, ended, id, private_data, length) }
+    };
 }
 
 entry! {
@@ -121,11 +131,16 @@ entry! {
 entry! {
     fn rdma_disconnect(id: *mut RdmaCmId) -> c_int, missing -1;
     @before |shim| {
-        tenant::api::ended(id);
+        tenant::api::ending(id);
         shim.state().with(IdPtr(id as usize), |record| record.we_disconnected = true);
     };
-    // SAFETY: the program's id.
-    failed |shim, ended, _rc| unsafe { calls::ended_on_id(shim, ended, id, |_, _, _| {}) };
+    failed |shim, ended, _rc| {
+        if let Some(errno) = ended.failed {
+            tenant::api::lives_on(id, errno);
+        }
+        // SAFETY: the program's id.
+        unsafe { calls::ended_on_id(shim, ended, id, |_, _, _| {}) }
+    };
 }
 
 entry! {

@@ -22,7 +22,7 @@ pub unsafe extern "C-unwind" fn rdma_destroy_id(id: *mut RdmaCmId) -> c_int {
     let (key, record) = call.decide((None, None), |shim| {
         // SAFETY: the program's id, alive until the real call.
         let key = unsafe { waits::call_begins(shim, "rdma_destroy_id", id, waits::of_id) };
-        tenant::api::ended(id);
+        tenant::api::ending(id);
         recycle::id_gone(shim, id);
         (key, events::forget(shim, id))
     });
@@ -30,7 +30,8 @@ pub unsafe extern "C-unwind" fn rdma_destroy_id(id: *mut RdmaCmId) -> c_int {
     let rc = unsafe { real(id) };
     call.watched(rc, key.is_some(), |shim, ended| {
         waits::call_ends(shim, key);
-        if ended.failed.is_some() {
+        if let Some(errno) = ended.failed {
+            tenant::api::lives_on(id, errno);
             events::remember(shim, id, record);
             // SAFETY: a failed call leaves the id alive.
             unsafe { calls::ended_on_id(shim, ended, id, |_, _, _| {}) };

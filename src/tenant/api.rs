@@ -3,8 +3,8 @@
 
 use super::check;
 use super::decide::{self, Way};
-use super::kernel::{class, last_served, leave, over};
-use super::seats::Key;
+use super::kernel::{again, class, is_gone, last_served, leave, over};
+use super::seats::{Key, Seat};
 use super::{configured, tell, CLOSED};
 use crate::abi::cm::{RdmaCmEvent, RdmaCmId};
 use crate::abi::data;
@@ -17,6 +17,7 @@ use cmshim_core::codes::event as ev;
 use cmshim_core::tenant::reason::Code;
 use cmshim_core::tenant::{interface_with, Ask};
 use libc::c_int;
+use std::cell::Cell;
 use std::net::{IpAddr, SocketAddr};
 use std::sync::atomic::Ordering;
 
@@ -170,9 +171,35 @@ pub unsafe fn drop_request(event: *mut RdmaCmEvent, private_data: &[u8]) {
 
 /// The connection of this id is over, as far as it is known by its address.
 pub fn ended(id: *const RdmaCmId) {
-    if let Some(shim) = shim::existing().filter(|_| super::on()) {
-        leave(shim.state().tenants.seats.take(Key::Id(id as usize)));
+    leave(taken(id));
+}
+
+thread_local! {
+    /// What the call that this thread makes has given back before it: address of the id, and seat.
+    static GIVEN: Cell<Option<(usize, Seat)>> = const { Cell::new(None) };
+}
+
+/// A call is about to end this id's connection, as far as it is known by its address: its place is free before the
+/// peer hears of it.
+pub fn ending(id: *const RdmaCmId) {
+    let seat = taken(id);
+    leave(seat);
+    GIVEN.with(|given| given.set(seat.map(|seat| (id as usize, seat))));
+}
+
+/// The call failed: what `ending` gave back is taken again, unless the connection is gone all the same.
+pub fn lives_on(id: *const RdmaCmId, errno: c_int) {
+    match GIVEN.with(Cell::take) {
+        Some((given, seat)) if given == id as usize && !is_gone(errno) => {
+            again(Key::Id(given), Some(seat));
+        }
+        _ => {}
     }
+}
+
+fn taken(id: *const RdmaCmId) -> Option<Seat> {
+    let shim = shim::existing().filter(|_| super::on())?;
+    shim.state().tenants.seats.take(Key::Id(id as usize))
 }
 
 /// The attributes of a queue pair carry the traffic class that the policy gives its tenant. Where the tap sees the

@@ -56,25 +56,29 @@ pub fn ending(handle: u32) -> Option<Seat> {
 /// The command has just failed, and the connection lives on: it has its place again, even if another one took that
 /// meanwhile. Unless the kernel does not have the id any more, since another thread has destroyed it.
 pub fn lives_on(handle: u32, seat: Option<Seat>) {
+    if !is_gone(guard::errno()) {
+        again(Key::Handle(handle), seat);
+    }
+}
+
+/// The connection has its place again.
+pub fn again(key: Key, seat: Option<Seat>) {
     let (Some(seat), Some(shim)) = (seat, shim::existing()) else {
         return;
     };
-    if is_gone(guard::errno()) {
-        return;
-    }
     guard_or_inside(|| {
         let tenants = &shim.state().tenants;
         if let (Some(row), Some(share)) = (seat.row, tenants.share.get()) {
             // Without a limit it never fails.
             let _ = share.sit(row, None);
         }
-        leave(tenants.seats.put(Key::Handle(handle), seat));
+        leave(tenants.seats.put(key, seat));
         None::<()>
     });
 }
 
 /// What the kernel says of an id that is destroyed, or about to be (`ucma_get_ctx`, drivers/infiniband/core/ucma.c).
-fn is_gone(errno: i32) -> bool {
+pub fn is_gone(errno: i32) -> bool {
     matches!(errno, libc::ENOENT | libc::ENXIO)
 }
 

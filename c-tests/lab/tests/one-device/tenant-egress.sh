@@ -51,10 +51,12 @@ servers=(bare classes own inline endpoint off off-own)
 await "${servers[@]}"
 
 export CMSHIM_TENANT_POLICY=$here/policy CMSHIM_LOG_FILE=$LAB_TMP/client.log
-steps=(port=$port keep class try drop port=$((port + 1)) try port=$((port + 2)) try port=$port own=1 keep class drop own=0
+steps=(port=$port keep class try reject try drop port=$((port + 1)) try port=$((port + 2)) try port=$port own=1 keep class drop own=0
     ep port=$((port + 1)) ep)
 refused="- -> 10.77.0.1: kept, ESTABLISHED 0
 traffic class 40
+- -> 10.77.0.1: rdma_connect errno ECONNREFUSED
+rdma_reject(links[unseen].id, NULL, 0) = -1, errno EINVAL
 - -> 10.77.0.1: rdma_connect errno ECONNREFUSED
 - -> 10.77.0.1: rdma_resolve_addr errno EACCES
 - -> 10.77.0.1: ESTABLISHED 0
