@@ -29,7 +29,7 @@ mod stats {
 
 use abi::cm::{RdmaCmEvent, RdmaCmId};
 use criterion::{criterion_group, Criterion};
-use stats::{calls::Began, count, events, own, Counter, Entry, Phase};
+use stats::{calls::Began, clock::Look, count, events, own, Counter, Entry, Phase};
 use std::hint::black_box;
 use std::sync::atomic::AtomicU64;
 
@@ -84,7 +84,7 @@ fn benches(c: &mut Criterion) {
         b.iter(|| {
             events::read_ahead_at(black_box(1));
             // SAFETY: event and id are alive.
-            unsafe { events::handed_over(black_box(&*established)) };
+            unsafe { events::handed_over(black_box(&*established), &Look::default()) };
             events::acked(black_box(&*established));
         })
     });
@@ -125,7 +125,7 @@ fn main() {
         floor("event handed over, and acked (two calls)", 2.0, || {
             events::read_ahead_at(black_box(1));
             // SAFETY: event and id are alive.
-            unsafe { events::handed_over(black_box(&*established)) };
+            unsafe { events::handed_over(black_box(&*established), &Look::default()) };
             events::acked(black_box(&*established));
         }),
     ];

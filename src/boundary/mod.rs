@@ -5,7 +5,7 @@ pub mod shim;
 pub mod thread;
 
 use crate::abi::cm::RdmaCmId;
-use crate::stats::{self, Began, Bypass, Entry};
+use crate::stats::{self, Began, Bypass, Entry, Moment};
 use crate::sys::memory;
 use crate::tenant;
 use guard::{errno, set_errno};
@@ -61,6 +61,15 @@ pub struct Ended {
     pub failed: Option<i32>,
     /// The program's call in the flight recorder, for what is known only now.
     pub mark: stats::Mark,
+    /// When this call began, if that was looked at.
+    pub began: Option<Moment>,
+}
+
+impl Ended {
+    /// When a thing that this call made began to be.
+    pub fn began(&self) -> Moment {
+        self.began.unwrap_or_else(Moment::now)
+    }
 }
 
 /// Steps into an entry that has no id.
@@ -120,6 +129,13 @@ impl Call {
     /// The shim, for work that needs no guard: it takes no lock, allocates nothing and calls nobody.
     pub fn shim(&self) -> Option<&'static Shim> {
         self.shim.filter(|shim| shim.on())
+    }
+
+    /// The moment before the real call: that at which this one began, where statistics looked at the clock then, and
+    /// no tenant check may have taken its time since.
+    pub fn moment(&self) -> Moment {
+        let began = self.began.at().filter(|_| !tenant::on());
+        began.unwrap_or_else(Moment::now)
     }
 
     /// Its time counts as this phase: where the same entry may be served in two ways.
@@ -197,6 +213,7 @@ impl Call {
             outermost: self.outermost,
             failed,
             mark: thread::mark(),
+            began: self.began.at(),
         };
         guarded(shim, || work(shim, ended));
         thread::leave();

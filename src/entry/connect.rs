@@ -30,8 +30,9 @@ pub unsafe extern "C-unwind" fn rdma_connect(
         return call.refused(errno);
     }
     call.before(|shim| {
+        let at = call.moment();
         shim.state()
-            .begin(IdPtr(id as usize), Stage::Connect, Role::Client);
+            .begin(IdPtr(id as usize), Stage::Connect, Role::Client, at);
         // SAFETY: the program's id.
         unsafe { waits::connect_begins(shim, id) };
     });

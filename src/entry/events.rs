@@ -6,7 +6,7 @@ use crate::boundary::{self, guard};
 use crate::pool;
 use crate::real;
 use crate::reasons::events;
-use crate::stats::{self, Entry};
+use crate::stats::{self, Entry, Look};
 use crate::tenant;
 use libc::c_int;
 
@@ -41,18 +41,19 @@ pub unsafe extern "C-unwind" fn rdma_get_cm_event(
         call.done();
         return rc;
     }
+    let look = Look::default();
     // SAFETY: on success the real call filled `event`, and used the channel.
     call.after(rc, |shim, ended| unsafe {
         let fd = channel.as_ref().map_or(-1, |channel| channel.fd);
         if ended.failed.is_none() {
             pool::events::cm(shim, event);
         }
-        events::handed_over(shim, ended, event, fd)
+        events::handed_over(shim, ended, event, fd, &look)
     });
     if rc == 0 && call.counted() {
-        // Last, so that the time is the one at which the program has it.
+        // Last, so that the time is the one at which the program has it, also where a line was written before.
         // SAFETY: success filled `event` with a pointer to a whole event.
-        unsafe { stats::handed_over(event.as_ref().map_or(std::ptr::null(), |e| *e)) };
+        unsafe { stats::handed_over(event.as_ref().map_or(std::ptr::null(), |e| *e), &look) };
     }
     rc
 }

@@ -20,7 +20,7 @@ entry! {
         if rc == 0 {
             // SAFETY: success stored the new id there.
             let new = unsafe { *id };
-            shim.state().with(IdPtr(new as usize), |record| *record = IdRecord::default());
+            shim.state().put(IdPtr(new as usize), IdRecord::since(ended.began()));
             stats::learned(ended.mark, Some(new), None);
         }
         calls::ended(shim, ended, || Subject::of_port_space(ps), |_| {});
@@ -55,8 +55,9 @@ pub unsafe extern "C-unwind" fn rdma_resolve_addr(
         return call.refused(errno);
     }
     call.before(|shim| {
+        let at = call.moment();
         shim.state()
-            .begin(IdPtr(id as usize), Stage::Address, Role::Client)
+            .begin(IdPtr(id as usize), Stage::Address, Role::Client, at)
     });
     // SAFETY: the program's own arguments, unchanged.
     let rc = unsafe { real(id, src, dst, timeout_ms) };
@@ -72,12 +73,12 @@ pub unsafe extern "C-unwind" fn rdma_resolve_addr(
 
 entry! {
     fn rdma_resolve_route(id: *mut RdmaCmId, timeout_ms: c_int) -> c_int, missing -1;
-    @before |shim| {
+    @before |shim, call| {
         if tenant::on() {
             // SAFETY: the program's id.
             unsafe { tenant::egress::class(shim, id) };
         }
-        shim.state().begin(IdPtr(id as usize), Stage::Route, Role::Client);
+        shim.state().begin(IdPtr(id as usize), Stage::Route, Role::Client, call.moment());
     };
     // SAFETY: the program's id.
     failed |shim, ended, _rc| unsafe { calls::ended_on_id(shim, ended, id, |_, _, _| {}) };

@@ -19,13 +19,13 @@ mod queue_pairs;
 mod teardown;
 mod verbs;
 
-/// Defines one entry: `before` and `after` see the shim, `after` also how the call ended; `failed` is
+/// Defines one entry: `before` and `after` see the shim, `before` also the call and `after` how it ended; `failed` is
 /// an `after` that a call which went well does not pay for; `again` says whether a call that failed with
 /// this errno is worth a second try.
 macro_rules! entry {
     (
         fn $name:ident($($arg:ident: $ty:ty),* $(,)?) $(-> $ret:ty)?, missing $failure:expr;
-        $(@before |$before:ident| $first:expr;)?
+        $(@before |$before:ident $(, $call:ident)?| $first:expr;)?
         $(@again $room:path;)?
         $how:ident |$after:ident, $ended:ident, $rc:ident| $last:expr;
     ) => {
@@ -39,7 +39,10 @@ macro_rules! entry {
             let id = $crate::stats::first_id(&[$($crate::stats::id_of(&$arg)),*]);
             // SAFETY: the program's own id, if there is one.
             let call = unsafe { $crate::boundary::enter_on($crate::stats::Entry::$name, id) };
-            $(call.before(|$before| $first);)?
+            $(call.before(|$before| {
+                $(let $call = &call;)?
+                $first
+            });)?
             // SAFETY: the program's own arguments, unchanged.
             let make = || unsafe { real($($arg),*) };
             let $rc = make();

@@ -11,7 +11,7 @@ use libc::{c_int, c_void, sockaddr};
 
 entry! {
     fn rdma_join_multicast(id: *mut RdmaCmId, addr: *mut sockaddr, context: *mut c_void) -> c_int, missing -1;
-    @before |shim| shim.state().begin(IdPtr(id as usize), Stage::Multicast, Role::None);
+    @before |shim, call| shim.state().begin(IdPtr(id as usize), Stage::Multicast, Role::None, call.moment());
     // SAFETY: the program's id and address.
     failed |shim, ended, _rc| unsafe {
         calls::ended_on_id(shim, ended, id, |_, _, subject| subject.dst = given_address(addr));
@@ -20,7 +20,7 @@ entry! {
 
 entry! {
     fn rdma_join_multicast_ex(id: *mut RdmaCmId, attr: *mut Opaque, context: *mut c_void) -> c_int, missing -1;
-    @before |shim| shim.state().begin(IdPtr(id as usize), Stage::Multicast, Role::None);
+    @before |shim, call| shim.state().begin(IdPtr(id as usize), Stage::Multicast, Role::None, call.moment());
     // SAFETY: the program's id.
     failed |shim, ended, _rc| unsafe { calls::ended_on_id(shim, ended, id, |_, _, _| {}) };
 }

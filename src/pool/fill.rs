@@ -23,8 +23,8 @@ pub fn work(shim: &'static Shim) -> Option<Instant> {
         return None;
     }
     let begin = Instant::now();
+    let mut now = begin;
     loop {
-        let now = Instant::now();
         if pool.closed.load(Ordering::Acquire) {
             return None;
         }
@@ -59,6 +59,7 @@ pub fn work(shim: &'static Shim) -> Option<Instant> {
             } => make(shim, flight, &key, measure, pair),
         }
         pool.tell_landed();
+        now = Instant::now();
     }
 }
 

@@ -5,12 +5,12 @@ use super::state::{IdPtr, IdRecord};
 use super::subject::Subject;
 use crate::abi::cm::RdmaCmId;
 use crate::boundary::{shim::Shim, thread, Ended};
-use crate::stats;
+use crate::stats::{self, Moment};
 use crate::sys::limits;
 use cmshim_core::explain::{self, CallQuery, Facts};
 use cmshim_core::model::{Role, Severity};
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 /// Deals with the end of a call on an id: nothing if it went well; a note for the outer call if it
 /// is an inner one; else a line.
@@ -154,5 +154,5 @@ fn tell(
 
 /// Time since the connect request that a server's call answers.
 pub fn age(record: &IdRecord) -> Option<Duration> {
-    (record.role == Role::Server).then(|| Instant::now().duration_since(record.since))
+    (record.role == Role::Server).then(|| Moment::now().since(record.since))
 }

@@ -7,15 +7,15 @@ use super::{calls, storm, traffic, waits};
 use crate::abi::cm::{RdmaCmEvent, RdmaCmId};
 use crate::boundary::{shim::Shim, thread, Ended};
 use crate::pool::recycle;
-use crate::stats::{self, Counter};
+use crate::stats::{self, Counter, Look};
 use crate::sys::limits;
 use cmshim_core::codes::{event as ev, qp_state};
 use cmshim_core::explain::{self, EventQuery};
 use cmshim_core::model::{Explanation, Role, Severity, Stage};
 use cmshim_core::tenant::reason;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
-/// rdma_get_cm_event returned, from the channel of descriptor `fd`.
+/// rdma_get_cm_event returned, from the channel of descriptor `fd`, at the moment of `look`.
 ///
 /// # Safety
 /// On success `event` points to the event that librdmacm just handed over.
@@ -24,6 +24,7 @@ pub unsafe fn handed_over(
     ended: Ended,
     event: *const *mut RdmaCmEvent,
     fd: i32,
+    look: &Look,
 ) {
     if ended.failed.is_some() {
         calls::ended(shim, ended, Subject::default, |_| {});
@@ -34,14 +35,14 @@ pub unsafe fn handed_over(
         return;
     };
     let id = IdPtr(e.id as usize);
-    let before = take_note(shim, e, id);
+    let before = take_note(shim, e, id, look);
     waits::connect_ends(shim, id);
     // SAFETY: librdmacm keeps the id of an un-acked event alive.
     unsafe {
         if e.event == ev::CONNECT_REQUEST {
-            storm::request_taken(shim, e.listen_id, fd);
+            storm::request_taken(shim, e.listen_id, fd, look);
         }
-        tell(shim, e, &before);
+        tell(shim, e, &before, look);
     }
 }
 
@@ -53,28 +54,30 @@ pub fn owner(e: &RdmaCmEvent) -> IdPtr {
 }
 
 /// Puts the event into the records; gives the id's record as it was before.
-fn take_note(shim: &Shim, e: &RdmaCmEvent, id: IdPtr) -> IdRecord {
+fn take_note(shim: &Shim, e: &RdmaCmEvent, id: IdPtr, look: &Look) -> IdRecord {
     let state = shim.state();
     let un_acked = UnAcked {
         at: std::ptr::from_ref(e) as usize,
         event: e.event,
     };
     state.with(owner(e), |r| r.unacked.push(un_acked));
+    if e.event == ev::CONNECT_REQUEST {
+        let new = IdRecord {
+            role: Role::Server,
+            stage: Stage::Accept,
+            ..IdRecord::since(look.moment())
+        };
+        state.put(id, new.clone());
+        return new;
+    }
     state.with(id, |r| {
-        if e.event == ev::CONNECT_REQUEST {
-            *r = IdRecord {
-                role: Role::Server,
-                stage: Stage::Accept,
-                ..IdRecord::default()
-            };
-        }
         let before = r.clone();
         match e.event {
             ev::ESTABLISHED if e.status == 0 => {
                 if !r.up() {
                     stats::add(Counter::ConnectionsOpen, 1);
                 }
-                r.since = Instant::now();
+                r.since = look.moment();
                 r.established = Some(r.since);
                 r.psns = thread::psns();
                 r.stage = Stage::Established;
@@ -99,12 +102,16 @@ fn take_note(shim: &Shim, e: &RdmaCmEvent, id: IdPtr) -> IdRecord {
 ///
 /// # Safety
 /// The event's id is alive.
-unsafe fn tell(shim: &'static Shim, e: &RdmaCmEvent, before: &IdRecord) {
-    let elapsed = before.since.elapsed();
-    let slow = slow(shim, e, before, elapsed);
+unsafe fn tell(shim: &'static Shim, e: &RdmaCmEvent, before: &IdRecord, look: &Look) {
+    let slow = slow(shim, e, before, look);
     if good(e) && slow.is_none() && !emit::wanted(shim, Severity::Debug) {
         return;
     }
+    let now = look.moment();
+    // The device and the line take a while: who asks for the time afterwards is to look again.
+    look.past();
+    let elapsed = now.since(before.since);
+    let since_established = before.established.map(|then| now.since(then));
     // SAFETY: see above.
     let mut subject = unsafe { Subject::of(e.id) };
     subject.qp_num = before.qp_num;
@@ -113,14 +120,14 @@ unsafe fn tell(shim: &'static Shim, e: &RdmaCmEvent, before: &IdRecord) {
     let private_data = rejected.then(|| unsafe { private_data(e) }).flatten();
     let query = EventQuery {
         // SAFETY: the id is alive.
-        no_data: unsafe { dropped_unused(shim, e, before) },
+        no_data: unsafe { dropped_unused(shim, e, before, since_established) },
         private_data: private_data.iter().flatten().any(|byte| *byte != 0),
         policy: private_data.as_deref().and_then(reason::decode),
         event: e.event,
         status: e.status,
         transport: subject.transport_if(e.status != 0),
         role: before.role,
-        since_established: before.established.map(|t| t.elapsed()),
+        since_established,
         we_disconnected: before.we_disconnected,
         short_lived: shim.config.reasons.short_lived,
         nested: thread::inner().map(|i| (i.call, i.errno)),
@@ -183,10 +190,13 @@ fn good(e: &RdmaCmEvent) -> bool {
 ///
 /// # Safety
 /// The event's id is alive.
-unsafe fn dropped_unused(shim: &Shim, e: &RdmaCmEvent, before: &IdRecord) -> bool {
-    let young = before
-        .established
-        .is_some_and(|t| t.elapsed() < shim.config.reasons.short_lived);
+unsafe fn dropped_unused(
+    shim: &Shim,
+    e: &RdmaCmEvent,
+    before: &IdRecord,
+    since_established: Option<Duration>,
+) -> bool {
+    let young = since_established.is_some_and(|age| age < shim.config.reasons.short_lived);
     let by_peer = e.event == ev::DISCONNECTED && !before.we_disconnected;
     // SAFETY: see above. The queue pair is only followed if it has a record.
     young
@@ -207,15 +217,15 @@ fn inner_states() -> Option<String> {
 
 /// A connect that came through, but only after the request was repeated: the one trace of a full
 /// listen backlog, which the peer's kernel drops requests at without a word.
-fn slow(shim: &Shim, e: &RdmaCmEvent, before: &IdRecord, elapsed: Duration) -> Option<Explanation> {
+fn slow(shim: &Shim, e: &RdmaCmEvent, before: &IdRecord, look: &Look) -> Option<Explanation> {
     let limit = shim.config.reasons.slow_connect;
-    let slow = e.event == ev::ESTABLISHED
+    let connected = e.event == ev::ESTABLISHED
         && e.status == 0
         && before.role == Role::Client
         && before.stage == Stage::Connect
-        && !limit.is_zero()
-        && elapsed >= limit;
-    slow.then(|| explain::slow_connect(elapsed))
+        && !limit.is_zero();
+    let elapsed = connected.then(|| look.moment().since(before.since))?;
+    (elapsed >= limit).then(|| explain::slow_connect(elapsed))
 }
 
 /// Copies an event's private data.

@@ -4,6 +4,7 @@ use super::watch::Watch;
 use crate::boundary::thread::Psns;
 use crate::lock::lock;
 use crate::pool::Pool;
+use crate::stats::Moment;
 use crate::sys::gids::Gids;
 use crate::tap;
 use crate::tenant::Tenants;
@@ -54,8 +55,8 @@ pub struct IdRecord {
     pub role: Role,
     pub stage: Stage,
     /// When the present stage began.
-    pub since: Instant,
-    pub established: Option<Instant>,
+    pub since: Moment,
+    pub established: Option<Moment>,
     /// This process asked for the end.
     pub we_disconnected: bool,
     /// The connection is over: disconnected, rejected, unreachable.
@@ -72,10 +73,17 @@ pub struct IdRecord {
 
 impl Default for IdRecord {
     fn default() -> Self {
+        IdRecord::since(Moment::now())
+    }
+}
+
+impl IdRecord {
+    /// Of an id that is new since then.
+    pub fn since(since: Moment) -> IdRecord {
         IdRecord {
             role: Role::None,
             stage: Stage::Setup,
-            since: Instant::now(),
+            since,
             established: None,
             we_disconnected: false,
             ended: false,
@@ -86,9 +94,7 @@ impl Default for IdRecord {
             unacked: Vec::new(),
         }
     }
-}
 
-impl IdRecord {
     /// Is the connection established and not over?
     pub fn up(&self) -> bool {
         self.established.is_some() && !self.ended
@@ -126,16 +132,21 @@ impl State {
         work(lock(&self.ids).entry(id).or_default())
     }
 
+    /// An id is new: what was known of another one at its address is of no interest any more.
+    pub fn put(&self, id: IdPtr, record: IdRecord) {
+        lock(&self.ids).insert(id, record);
+    }
+
     /// A copy of an id's record, or a fresh one.
     pub fn record(&self, id: IdPtr) -> IdRecord {
         lock(&self.ids).get(&id).cloned().unwrap_or_default()
     }
 
-    /// Begins a stage of an id.
-    pub fn begin(&self, id: IdPtr, stage: Stage, role: Role) {
+    /// A stage of an id began then.
+    pub fn begin(&self, id: IdPtr, stage: Stage, role: Role, at: Moment) {
         self.with(id, |r| {
             r.stage = stage;
-            r.since = Instant::now();
+            r.since = at;
             if role != Role::None {
                 r.role = role;
             }

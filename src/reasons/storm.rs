@@ -9,6 +9,7 @@ use super::state::IdPtr;
 use super::subject::Subject;
 use crate::abi::cm::RdmaCmId;
 use crate::boundary::{shim::Shim, Ended};
+use crate::stats::{Look, Moment};
 use crate::sys::device;
 use crate::tap;
 use cmshim_core::explain;
@@ -80,7 +81,12 @@ pub fn listens(shim: &Shim, ended: Ended, id: *const RdmaCmId, backlog: Backlog)
     }
     let in_force = backlog.in_force();
     let state = shim.state();
-    state.begin(IdPtr(id as usize), Stage::Listen, Role::Server);
+    state.begin(
+        IdPtr(id as usize),
+        Stage::Listen,
+        Role::Server,
+        Moment::now(),
+    );
     state.with(IdPtr(id as usize), |r| r.backlog = in_force);
 }
 
@@ -90,7 +96,7 @@ pub fn listens(shim: &Shim, ended: Ended, id: *const RdmaCmId, backlog: Backlog)
 ///
 /// # Safety
 /// `listener` is null or the live listener of an un-acked connect request.
-pub unsafe fn request_taken(shim: &'static Shim, listener: *const RdmaCmId, fd: i32) {
+pub unsafe fn request_taken(shim: &'static Shim, listener: *const RdmaCmId, fd: i32, look: &Look) {
     if listener.is_null() {
         return;
     }
@@ -102,6 +108,7 @@ pub unsafe fn request_taken(shim: &'static Shim, listener: *const RdmaCmId, fd: 
     if let Some(backlog) = full {
         // SAFETY: alive, see above.
         tell(shim, &unsafe { Subject::of(listener) }, backlog);
+        look.past();
     }
 }
 

@@ -137,8 +137,8 @@ impl Watch {
             .wait_timeout(inner, pause)
             .unwrap_or_else(PoisonError::into_inner)
             .0;
-        // Awake: whoever adds from now on need not ring, the next sleep looks at everything.
-        inner.asleep_until = Some(Instant::now());
+        // Awake, and not asleep until a later time than that: whoever adds from now on need not ring, the next sleep looks at everything.
+        inner.asleep_until = Some(now);
         let idle = next.is_none() && inner.next().is_none();
         if idle {
             // Under the lock: whoever adds later finds the flag cleared and starts another keeper.

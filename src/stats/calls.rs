@@ -1,10 +1,11 @@
 //! What a call through an entry leaves: counts, the start or end of a phase, a record.
 
+use super::clock::{self, Moment};
 use super::count::{bump, measure};
 use super::own::{self, Own, Words};
 use super::recorder::{self, Mark};
 use super::starts::Step;
-use super::{clock, peer, probes, Counter, Entry, Phase};
+use super::{peer, probes, Counter, Entry, Phase};
 use crate::abi::cm::RdmaCmId;
 use cmshim_core::stats::layout::{COUNTERS, ENTRIES};
 use cmshim_core::stats::{Record, What, RUNNING};
@@ -125,6 +126,11 @@ impl Began {
     /// Its time counts as this phase: where the same entry may be served in two ways.
     pub fn counts_as(&mut self, phase: Phase) {
         self.phase = Some(phase);
+    }
+
+    /// When it began, if that was looked at.
+    pub fn at(&self) -> Option<Moment> {
+        (self.at_ns != 0).then(|| Moment::from_ns(self.at_ns))
     }
 
     /// The call returned; with the errno of its failure. The id may be gone.

@@ -1,10 +1,11 @@
 //! What an event leaves: counts, the end of a phase, a record.
 
 use super::calls::{begin_step, finish};
+use super::clock::{self, Look};
 use super::count::{bump, measure};
 use super::own::{self, Own, Words};
 use super::starts::Step;
-use super::{clock, peer, probes, recorder, Counter, Phase};
+use super::{peer, probes, recorder, Counter, Phase};
 use crate::abi::cm::RdmaCmEvent;
 use cmshim_core::codes::event as ev;
 use cmshim_core::stats::layout::{COUNTERS, EVENTS};
@@ -22,11 +23,11 @@ pub fn read_ahead_at(ns: u64) {
     READ_AHEAD_AT.with(|at| at.set(ns));
 }
 
-/// An event was handed over.
+/// An event was handed over, at the moment of `look`.
 ///
 /// # Safety
 /// `event` is null or an event that librdmacm just handed over, so its id is alive.
-pub unsafe fn handed_over(event: *const RdmaCmEvent) {
+pub unsafe fn handed_over(event: *const RdmaCmEvent, look: &Look) {
     // SAFETY: as promised by the caller.
     let Some(e) = (unsafe { event.as_ref() }) else {
         return;
@@ -41,7 +42,7 @@ pub unsafe fn handed_over(event: *const RdmaCmEvent) {
         }
         return;
     };
-    let now = clock::now_ns();
+    let now = look.moment().ns();
     waited(words, now);
     let number = usize::try_from(e.event).map_or(EVENT_KINDS, |n| n.min(EVENT_KINDS));
     bump(words, EVENTS.item(number), 1);

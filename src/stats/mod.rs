@@ -28,7 +28,7 @@ pub use reasons::Kind as Reason;
 pub use recorder::Mark;
 pub use start::{begin, told};
 
-pub use clock::{now_ns, realtime_ns};
+pub use clock::{now_ns, realtime_ns, Look, Moment};
 pub use count::*;
 
 #[cfg(test)]
