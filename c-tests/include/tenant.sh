@@ -1,7 +1,7 @@
 # shellcheck shell=bash disable=SC2034
 # Helpers for the lab's tests of access checks. Sourced after lib.sh; $port is the test's first port.
 #
-#   addresses               peers to be: 10.77.0.101 to .112, 10.81.0.5, fd77::11, fd77::12
+#   addresses               peers to be: 10.77.0.101 to .112, 10.81.0.5, fd77::11 to fd77::$last_six (12)
 #   policy FILE             writes standard input there, with "version = 1" before it
 #   serve NAME WAY OPTION…  a server (tenant/server.c), preloaded, in the background; its settings are in "settings",
 #                           a preload under ours in "beneath".
@@ -18,15 +18,14 @@ rm -rf "$here"
 mkdir -p "$here"
 export CMSHIM_TENANT_DIR=$here/share
 mkdir -p "$here/share"
-settings=() beneath=''
+settings=() beneath='' last_six=12
 declare -A server_of=()
 
 addresses() {
-    local i lines='' want=fd77:0000:0000:0000:0000:0000:0000:0012
+    local i lines='' want=fd77:0000:0000:0000:0000:0000:0000:00$last_six
     for i in {101..112}; do lines+="addr replace 10.77.0.$i/24 dev $LAB_NETDEV"$'\n'; done
     lines+="addr replace 10.81.0.5/24 dev $LAB_NETDEV"$'\n'
-    lines+="addr replace fd77::11/64 dev $LAB_NETDEV nodad"$'\n'
-    lines+="addr replace fd77::12/64 dev $LAB_NETDEV nodad"$'\n'
+    for ((i = 11; i <= last_six; i++)); do lines+="addr replace fd77::$i/64 dev $LAB_NETDEV nodad"$'\n'; done
     ip -batch - <<<"$lines" || fail "no addresses"
     for ((i = 0; i < 100; i++)); do # the device takes them one after the other
         grep -qs "$want" /sys/class/infiniband/rxe0/ports/1/gids/* && return
