@@ -109,7 +109,6 @@ other=$!
 for ((i = 0; i < 100; i++)); do grep -qs kept "$LAB_TMP/other" && break; nap 0.05; done
 equal "full with two processes" "$full" "$(client port=$port from=10.77.0.101 try)"
 kill -KILL "${server_of[own]}"
-begin=$(date +%s%N)
 equal "after one was killed" "$yes" "$(client port=$port from=10.77.0.101 until=ESTABLISHED 2>"$LAB_TMP/killed" | sed 's/in the end //')"
 echo "a killed process gave its share back: $(<"$LAB_TMP/killed")"
 echo >&8
