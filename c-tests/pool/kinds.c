@@ -25,7 +25,6 @@ static void one(const char *what, struct kind *kind, int turn)
     say("%s %d: type %s, own pd %d, send cq %d, recv cq %d, srq %d", what, turn, type_name(qp->qp_type), qp->pd == kind->pd,
         qp->send_cq == asked.send_cq, qp->recv_cq == asked.recv_cq, qp->srq == asked.srq);
     MUST(!ibv_destroy_qp(qp));
-    let_fill();
 }
 
 static void in_turn(const char *what, struct kind first, struct kind second)
@@ -33,6 +32,7 @@ static void in_turn(const char *what, struct kind first, struct kind second)
     for (int turn = 0; turn < TURNS; turn++) {
         one(what, &first, turn);
         one(what, &second, turn);
+        let_fill();
     }
 }
 

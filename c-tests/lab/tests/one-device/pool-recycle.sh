@@ -16,13 +16,14 @@ scene_data() { run program "$BIN/pool/recycle" data 150; }
 # Eight connections, two queue pairs each: every creation and destruction is counted once. What came into the pool, made or used, has
 # left it: all that it stood on is gone.
 times='def times($phase): .phases[$phase].count // 0; def hit($what): times($what + "_hit"); def miss($what): times($what + "_miss"); .'
-accounts() { # jq-filter…
-    counted '.counters.pool_hits + .counters.pool_misses == 16'
-    counted "$times | hit(\"create_qp\") == .counters.pool_hits and miss(\"create_qp\") == .counters.pool_misses"
-    counted "$times | hit(\"destroy_qp\") == .counters.pool_recycled and hit(\"destroy_qp\") + miss(\"destroy_qp\") == 16"
-    counted '.counters | .pool_filled + .pool_recycled == .pool_hits + .pool_evicted and .pool_idle == 0 and .pool_quarantined == 0'
-    counted '.counters.pool_given_back == 0'
-    counted "$1"
+accounts() { # jq-filter: what else is true
+    counted "$times"'
+        | (.counters.pool_hits + .counters.pool_misses == 16)
+        and hit("create_qp") == .counters.pool_hits and miss("create_qp") == .counters.pool_misses
+        and hit("destroy_qp") == .counters.pool_recycled and hit("destroy_qp") + miss("destroy_qp") == 16
+        and (.counters | .pool_filled + .pool_recycled == .pool_hits + .pool_evicted)
+        and .counters.pool_idle == 0 and .counters.pool_quarantined == 0 and .counters.pool_given_back == 0
+        and '"($1)"
 }
 alone() { # NAME KEY=VALUE…   the preloaded way only
     scene=$1 way=shim settings=("${@:2}")
