@@ -131,6 +131,14 @@ at_most() { # PROGRAM count
     [ "$n" -le "$2" ] || { fault "$1: $n lines, expected at most $2"; head -5 "$(log_of "$1")"; }
 }
 
+# The statistics that the preloaded program of this scene left behind, or has: true for this jq filter?
+counted() { # jq-filter [PID]
+    local found=$LAB_TMP/$scene.stat pid=${2:-}
+    [ -n "$pid" ] || pid=$(jq -s '.[0].pid' "$(log_of program)")
+    "$CMSHIM" stat --json "$pid" >"$found" && jq -e "$1" "$found" >/dev/null ||
+        fault "the statistics are not so: $1; they are: $(jq -c '{counters, bypasses, phases: (.phases | map_values(.count))}' "$found")"
+}
+
 # Something in an output file of both ways, so that equal but wrong outputs do not pass.
 shown() { # WHO text
     grep -q -- "$2" "$LAB_TMP/$scene.bare.$1.out" && return

@@ -50,6 +50,12 @@ static struct ibv_qp_init_attr attributes(void *context)
     return (struct ibv_qp_init_attr){.qp_context = context, .cap = {8, 12, 1, 1, 0}, .qp_type = IBV_QPT_RC};
 }
 
+/* librdmacm gave up its own protection domain with the last id: nothing may stand on it. */
+static void last_id_gone(void)
+{
+    say_kernel_has("the last id is gone");
+}
+
 /* Several alive at once, and one after another. Their destruction is librdmacm's, or the program's piece by piece. */
 static void ids(void)
 {
@@ -81,6 +87,7 @@ static void ids(void)
         usleep(10000);
     }
     say("descriptors left over: %d", least - channel->fd);
+    last_id_gone();
 }
 
 static sigjmp_buf out;
@@ -127,6 +134,7 @@ static void data(void)
     }
     no_queues(kept->pd);
     cm_drop_id(kept);
+    last_id_gone();
 }
 
 /* The program closes descriptors that it never opened, and opens files of its own there. */
@@ -149,6 +157,7 @@ static void closed(void)
         let_fill();
     }
     cm_drop_id(kept);
+    last_id_gone();
     MUST(write(pipes[1], "x", 1) == 1);
     for (int fd = 400; fd < 5000; fd++) close(fd);
 }
@@ -176,6 +185,7 @@ static void few(void)
             if (id[i]->qp) rdma_destroy_qp(id[i]);
     }
     for (int i = 0; i < ROUNDS; i++) rdma_destroy_id(id[i]);
+    last_id_gone();
 }
 
 static void come_and_go(int times)

@@ -1,6 +1,7 @@
 /* Connections one after another, whose queue pairs may be used again. Each sends one message and leaves its completion
  * where it is; the next one looks whether it finds completions under its own number before it has sent anything.
- * usage: recycle data|stale PAUSE_MS
+ * usage: recycle data|kept|stale PAUSE_MS
+ *        kept: at the end nothing is destroyed but the queue pairs, so that those which wait do so until the exit
  *        stale: a connection that claims the number of a used-again queue pair stands in the way of that one */
 #include "pool.h"
 
@@ -154,6 +155,7 @@ int main(int argc, char **argv)
         usleep(pause * 1000);
     }
     say("completions of an earlier connection: %d", earlier);
+    if (!strcmp(argv[1], "kept")) return 0;
     TRY(ibv_dereg_mr(mr));
     TRY(ibv_destroy_cq(ours));
     TRY(ibv_destroy_cq(theirs));

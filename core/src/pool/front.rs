@@ -210,6 +210,42 @@ mod tests {
         assert!(!front.any(|n: &usize| *n == 5));
     }
 
+    /// Different kinds may lie in one set, where the words alone tell them apart.
+    #[test]
+    fn each_member_of_the_key_alone_makes_other_words() {
+        type Change = fn(&mut Key);
+        let changes: [Change; 13] = [
+            |_| {},
+            |k| k.context += 1,
+            |k| k.pd += 1,
+            |k| k.send_cq += 1,
+            |k| k.recv_cq += 1,
+            |k| k.srq += 1,
+            |k| k.qp_type += 1,
+            |k| k.caps.send_wr += 1,
+            |k| k.caps.recv_wr += 1,
+            |k| k.caps.send_sge += 1,
+            |k| k.caps.recv_sge += 1,
+            |k| k.caps.inline_data += 1,
+            |k| k.sq_sig_all += 1,
+        ];
+        let kinds = changes.map(|change| {
+            let mut one = key(1);
+            change(&mut one);
+            key_words(&one)
+        });
+        let entry = Entry::default();
+        for (at, words) in kinds.iter().enumerate() {
+            for (word, value) in entry.words.iter().zip(words) {
+                word.store(*value, Ordering::Relaxed);
+            }
+            entry.version.store(1, Ordering::Release);
+            for (other, wanted) in kinds.iter().enumerate() {
+                assert_eq!(entry.holds(wanted).is_some(), at == other, "{at} {other}");
+            }
+        }
+    }
+
     #[test]
     fn a_full_set_takes_no_more() {
         let front = Front::default();

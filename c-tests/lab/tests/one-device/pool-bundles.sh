@@ -17,6 +17,10 @@ for what in ids data closed few share chroot last; do
     shown program 'exit status 0'
 done
 for scene in bundles_ids bundles_data bundles_share bundles_last; do says program 'pool: hits [1-9]'; done
+# librdmacm gave up its protection domain with the last id: the pool holds nothing of it, nor on it.
+for scene in bundles_{ids,data,closed,few}; do
+    shown program 'the last id is gone, the kernel has 0 queue pairs, 0 completion queues, 0 protection domains'
+done
 scene=bundles_data; shown program 'no queues: crashed'
 scene=bundles_closed; says program 'pool: hits [1-9].*evicted [1-9]'
 

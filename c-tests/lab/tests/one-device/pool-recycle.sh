@@ -13,6 +13,18 @@ refused='pool: queue pairs of rxe0 are not used again: after RESET, completions 
 passed='pool: queue pairs of rxe0 are used again'
 
 scene_data() { run program "$BIN/pool/recycle" data 150; }
+# Eight connections, two queue pairs each: every creation and destruction is counted once. What came into the pool, made or used, has
+# left it: all that it stood on is gone.
+times='def times($phase): .phases[$phase].count // 0; def hit($what): times($what + "_hit"); def miss($what): times($what + "_miss"); .'
+accounts() { # jq-filter: what else is true
+    counted "$times"'
+        | (.counters.pool_hits + .counters.pool_misses == 16)
+        and hit("create_qp") == .counters.pool_hits and miss("create_qp") == .counters.pool_misses
+        and hit("destroy_qp") == .counters.pool_recycled and hit("destroy_qp") + miss("destroy_qp") == 16
+        and (.counters | .pool_filled + .pool_recycled == .pool_hits + .pool_evicted)
+        and .counters.pool_idle == 0 and .counters.pool_quarantined == 0 and .counters.pool_given_back == 0
+        and '"($1)"
+}
 alone() { # NAME KEY=VALUE…   the preloaded way only
     scene=$1 way=shim settings=("${@:2}")
     export LAB_PORT=$((port += 1))
@@ -24,12 +36,14 @@ pair data CMSHIM_LOG_LEVEL=info
 shown program 'completions of an earlier connection: 0'
 ! grep -q 'used again:' "$(log_of program)" || fault "a probe without being asked"
 says program 'pool: hits [1-9].*parked 0'
+accounts '.counters.pool_recycled == 0'
 
 # Asked for: Soft-RoCE does not pass, and nothing is different.
 eval "scene_unsound() { scene_data; }"
 pair unsound "${recycle[@]}"
 says program "$refused"
 says program 'parked 0, used again 0'
+accounts '.counters.pool_recycled == 0'
 
 # The probe is made to pass, and the device does not clean up: a new connection gets what an old one left.
 alone forced "${recycle[@]}"
@@ -45,11 +59,38 @@ eval "scene_sound() { scene_data; }"
 pair sound "${recycle[@]}"
 says program "$passed"
 says program 'parked [1-9][0-9]*, used again [1-9]'
+accounts '.counters.pool_recycled > 0 and .counters.pool_evicted > 0'
 
 # Nothing comes back before its time.
 eval "scene_rest() { scene_data; }"
 pair rest "${recycle[@]}" CMSHIM_POOL_QUARANTINE_MS=600000
 says program 'parked [1-9][0-9]*, used again 0'
+accounts '.counters.pool_recycled > 0 and .counters.pool_evicted >= .counters.pool_recycled'
+
+# Those in quarantine are seen there, as long as they wait.
+eval "scene_kept() { run program '$BIN/pool/recycle' kept 150; }"
+pair kept "${recycle[@]}" CMSHIM_POOL_QUARANTINE_MS=600000
+counted '.counters | .pool_quarantined > 0 and .pool_quarantined == .pool_recycled and .pool_evicted == 0'
+counted "$times | hit(\"destroy_qp\") == .counters.pool_quarantined"
+counted '.counters | .pool_idle == .pool_filled + .pool_recycled - .pool_hits'
+
+# What nobody needed is given back, all of it, and is nobody's hit.
+alone idle CMSHIM_LOG_LEVEL=info CMSHIM_POOL_IDLE_S=2 CMSHIM_POOL_WARM=4
+back program "$BIN/pool/rest"
+given_back() {
+    local child
+    child=$(<"/proc/${pids[program]}/task/${pids[program]}/children") child=${child%% *}
+    [ -n "$child" ] && "$CMSHIM" stat --json "$child" 2>/dev/null >"$LAB_TMP/idle.stat" &&
+        jq -e '.counters | .pool_filled > 0 and .pool_given_back == .pool_filled' "$LAB_TMP/idle.stat" >/dev/null && resting=$child
+}
+resting=''
+for ((i = 0; i < 200; i++)); do
+    given_back && break
+    sleep 0.3
+done
+[ -n "$resting" ] || fault "not given back: $(<"$LAB_TMP/idle.stat")"
+stop program
+counted '.counters | .pool_evicted == .pool_given_back and .pool_idle == 0 and .pool_hits == 0 and .pool_misses == 1' "$resting"
 
 # Queue pairs without an id: they come back while nothing was done to them; of others it is not known whom they talked to,
 # also when the program has moved them to RESET.

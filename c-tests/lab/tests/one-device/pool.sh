@@ -8,12 +8,13 @@ FIRST_PORT=19300
 . "$(dirname "$0")/../../../include/pair.sh"
 export CMSHIM_POOL_IDLE_S=600 # the default is soon over on a busy machine
 pool=$BIN/pool
+settings_of_alike=()
 
 # One program, one scene, and at the end the pool's own account of it.
 alike() { # NAME command…
     local name=$1; shift
     eval "scene_$name() { run program $(printf '%q ' "$@"); }"
-    pair "$name" CMSHIM_LOG_LEVEL=debug
+    pair "$name" CMSHIM_LOG_LEVEL=debug "${settings_of_alike[@]}"
     shown program 'exit status 0'
 }
 
@@ -26,6 +27,10 @@ for kind in types refused; do
     alike "shape_$kind" "$pool/shapes" $kind
     says program 'pool: hits [1-9][^;]*; misses: .*first'
 done
+# Kinds that differ in one thing alone.
+alike kinds "$pool/kinds"
+for type in UC RC; do shown program "type $type, own pd 1, send cq 1, recv cq 1, srq 1"; done
+counted '.counters.pool_hits > 0'
 for objects in orders orders_id; do
     alike $objects "$pool/$objects"
     says program 'evicted [1-9]'
@@ -36,11 +41,30 @@ says program 'pool: hits [1-9]'
 alike bypass "$pool/bypass"
 shown program 'extended 1: made'
 says program 'pool: hits [1-9][^;]*; misses: .*unknown 16;'
-counted() { # jq-filter: true for the statistics of the scene's process
-    "$CMSHIM" stat --json "$(jq -s '.[0].pid' "$(log_of program)")" >"$LAB_TMP/$scene.stat" && jq -e "$1" "$LAB_TMP/$scene.stat" >/dev/null ||
-        fault "the statistics are not so: $1; they are: $(jq -c '{counters, bypasses}' "$LAB_TMP/$scene.stat")"
-}
 counted '.bypasses.pool_unknown == 16 and .bypasses.pool_attributes == 0 and .counters.pool_hits > 0 and .counters.pool_misses > 0'
+# Each under its own reason, and no other: attributes beyond the plain ones, UD, a pool that is off, a device that changes what was
+# asked.
+by_passed() { # REASON NUMBER
+    counted "[.bypasses | to_entries[] | select(.key | startswith(\"pool_\")) | select(.value > 0)] == [{key: \"$1\", value: $2}]"
+}
+alike extended "$pool/passed_by" extended
+shown program 'extended 4: 0, to use by ibv_wr_start: 1'
+by_passed pool_attributes 5
+counted '.counters.pool_hits + .counters.pool_misses == 3'
+alike type "$pool/passed_by" type
+by_passed pool_type 6
+counted '.counters.pool_hits + .counters.pool_misses == 0'
+settings_of_alike=(CMSHIM_POOL_ENABLE=false)
+alike disabled "$pool/passed_by" plain
+by_passed pool_disabled 6
+settings_of_alike=()
+OWN_PRELOAD=$pool/strange.so STRANGE=changed
+export STRANGE
+alike changed "$pool/passed_by" plain
+shown program 'plain 5: sq_sig_all is 1 now'
+by_passed pool_changed 6
+counted '.counters.pool_hits == 0 and .counters.pool_filled == 0'
+unset STRANGE OWN_PRELOAD
 alike threads "$pool/threads"
 says program 'pool: hits [1-9]'
 
@@ -88,6 +112,7 @@ export STRANGE=fatal
 alike fatal "$pool/fatal"
 shown program 'event: local catastrophic error'
 shown program 'the device failed, the kernel has 0 queue pairs'
+by_passed pool_device 4
 says program 'pool: hits [1-9][^;]*; misses: [^;]*device 4;.*evicted [1-9]'
 OWN_PRELOAD=
 finish

@@ -52,6 +52,23 @@ run_once() { # bare|preloaded RUN
     fi
     echo "$client_pid" >"$out.client.pid"
     echo "$pid" >"$out.server.pid"
+    nothing_left "$how"
+}
+
+# Both programs have ended: the kernel may have nothing of them. It lists what has outlived its thread without a pid. (So it does
+# with what an ended thread of a living program made, which in another lane may be there for a while.)
+nothing_left() { # bare|preloaded
+    local i line left
+    printf 'resource show %s\n' qp cq pd mr cm_id ctx srq >"$LAB_TMP/batch"
+    for ((i = 0; i < 120; i++)); do
+        left=''
+        while read -r line; do
+            [[ $line == *' pid '* || $line == *' comm ['* ]] || left+=$line$'\n'
+        done < <(rdma -b "$LAB_TMP/batch")
+        [ -n "$left" ] || return 0
+        nap 0.5
+    done
+    fail "the $1 programs have ended, and the kernel still has: $left"
 }
 
 # How many objects of a program that lives the kernel has, by kind (lqpn, cqn, pdn, mrn, cm-idn, ctxn). Each belongs to the thread
