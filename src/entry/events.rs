@@ -8,6 +8,7 @@ use crate::real;
 use crate::reasons::events;
 use crate::stats::{self, Entry, Look};
 use crate::tenant;
+use cmshim_core::codes::event as ev;
 use libc::c_int;
 
 /// A non-blocking program may call this in a loop: an empty channel costs nothing more.
@@ -51,9 +52,18 @@ pub unsafe extern "C-unwind" fn rdma_get_cm_event(
         events::handed_over(shim, ended, event, fd, &look)
     });
     if rc == 0 && call.counted() {
-        // Last, so that the time is the one at which the program has it, also where a line was written before.
+        // Last, so that the time is the one at which the program has it. What a request or a line takes before is ours.
         // SAFETY: success filled `event` with a pointer to a whole event.
-        unsafe { stats::handed_over(event.as_ref().map_or(std::ptr::null(), |e| *e), &look) };
+        unsafe {
+            let event = event.as_ref().map_or(std::ptr::null(), |e| *e);
+            if event
+                .as_ref()
+                .is_some_and(|e| e.event == ev::CONNECT_REQUEST)
+            {
+                look.past();
+            }
+            stats::handed_over(event, &look)
+        };
     }
     rc
 }
