@@ -103,9 +103,7 @@ entry! {
     fn rdma_reject(id: *mut RdmaCmId, private_data: *const c_void, length: u8) -> c_int, missing -1;
     @before |_shim| tenant::api::ending(id);
     after |shim, ended, _rc| {
-        if let Some(errno) = ended.failed {
-            tenant::api::lives_on(id, errno);
-        }
+        tenant::api::ended_or_lives_on(id, ended.failed);
         // SAFETY: the program's id and private data.
         unsafe { refusals::ended(shim, ended, id, private_data, length) }
     };
@@ -115,9 +113,7 @@ entry! {
     fn rdma_reject_ece(id: *mut RdmaCmId, private_data: *const c_void, length: u8) -> c_int, missing -1;
     @before |_shim| tenant::api::ending(id);
     after |shim, ended, _rc| {
-        if let Some(errno) = ended.failed {
-            tenant::api::lives_on(id, errno);
-        }
+        tenant::api::ended_or_lives_on(id, ended.failed);
         // SAFETY: the program's id and private data.
         unsafe { refusals::ended(shim, ended, id, private_data, length) }
     };
@@ -136,9 +132,7 @@ entry! {
         shim.state().with(IdPtr(id as usize), |record| record.we_disconnected = true);
     };
     failed |shim, ended, _rc| {
-        if let Some(errno) = ended.failed {
-            tenant::api::lives_on(id, errno);
-        }
+        tenant::api::ended_or_lives_on(id, ended.failed);
         // SAFETY: the program's id.
         unsafe { calls::ended_on_id(shim, ended, id, |_, _, _| {}) }
     };

@@ -30,8 +30,8 @@ pub unsafe extern "C-unwind" fn rdma_destroy_id(id: *mut RdmaCmId) -> c_int {
     let rc = unsafe { real(id) };
     call.watched(rc, key.is_some(), |shim, ended| {
         waits::call_ends(shim, key);
-        if let Some(errno) = ended.failed {
-            tenant::api::lives_on(id, errno);
+        tenant::api::ended_or_lives_on(id, ended.failed);
+        if ended.failed.is_some() {
             events::remember(shim, id, record);
             // SAFETY: a failed call leaves the id alive.
             unsafe { calls::ended_on_id(shim, ended, id, |_, _, _| {}) };

@@ -187,13 +187,12 @@ pub fn ending(id: *const RdmaCmId) {
     GIVEN.with(|given| given.set(seat.map(|seat| (id as usize, seat))));
 }
 
-/// The call failed: what `ending` gave back is taken again, unless the connection is gone all the same.
-pub fn lives_on(id: *const RdmaCmId, errno: c_int) {
-    match GIVEN.with(Cell::take) {
-        Some((given, seat)) if given == id as usize && !is_gone(errno) => {
+/// The call returned. If it failed, what `ending` gave back is taken again, unless the connection is gone all the same.
+pub fn ended_or_lives_on(id: *const RdmaCmId, failed: Option<c_int>) {
+    if let (Some((given, seat)), Some(errno)) = (GIVEN.with(Cell::take), failed) {
+        if given == id as usize && !is_gone(errno) {
             again(Key::Id(given), Some(seat));
         }
-        _ => {}
     }
 }
 
