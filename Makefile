@@ -19,7 +19,7 @@ TARGET := $(abspath $(or $(CARGO_TARGET_DIR),target))
 CARGO_QUIET := $(if $(filter 1,$(V)),,--quiet)
 
 .DEFAULT_GOAL := build
-.PHONY: help setup build install header matrix pictures check c-tests lab lab-shell test bench demo clean
+.PHONY: help setup build install header matrix pictures docs check c-tests lab lab-shell test bench demo clean
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /\1\t/' | awk -F'\t' '{ printf "  make %-10s %s\n", $$1, $$2 }'
@@ -39,8 +39,11 @@ header: setup ## make include/cmshim.h anew from the code
 matrix: ## make MATRIX.md anew from the code
 	$(Q)UPDATE_MATRIX=1 $(CARGO) test $(CARGO_QUIET) -p cmshim the_matrix_is_the_table
 
-pictures: ## make README's pictures (docs/) anew from the code
+pictures: ## make the pictures of docs/ anew from the code
 	$(Q)UPDATE_PICTURES=1 $(CARGO) test $(CARGO_QUIET) -p cmshim-cli picture
+
+docs: ## build the book of docs/: target/book/index.html
+	$(Q)tools/docs
 
 check: build ## check symbols, needed libraries, size, header, pkg-config file and install
 	$(Q)TARGET='$(TARGET)' tools/check
