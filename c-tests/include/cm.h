@@ -20,12 +20,24 @@
 #include <unistd.h>
 
 #define HELPER static __attribute__((unused))
-#define PATIENCE 5 /* on a busy machine everything takes longer, and nothing has failed for that */
-#define SOON (PATIENCE * 5000) /* ms in which an event that is under way is there */
+#define SOON within(5000) /* ms in which an event that is under way is there */
 #define UNTOUCHED 123 /* errno before each call: shows whether the call left it alone */
 
+HELPER int number_of(const char *variable, int otherwise)
+{
+    const char *value = getenv(variable);
+    int n = value ? atoi(value) : 0;
+    return n > 0 ? n : otherwise;
+}
+
+/* How many ms may pass for what takes so many in an idle guest: include/patience.sh says why, and sets the variables. */
+HELPER int within(int ms)
+{
+    return (long)ms * number_of("LAB_PATIENCE", 5) * number_of("LAB_SLOWNESS", 100) / 100;
+}
+
 /* Ends a program that hangs by SIGALRM, which its exit status shows. */
-HELPER void end_if_hung(unsigned seconds) { alarm(PATIENCE * seconds); }
+HELPER void end_if_hung(unsigned seconds) { alarm(within(1000 * seconds) / 1000); }
 
 /* One line to stdout at once, so that lines survive whatever comes next. */
 HELPER __attribute__((format(printf, 1, 2))) void say(const char *format, ...)

@@ -9,6 +9,8 @@
 # `at_most`. `finish` gives the exit status of the test.
 
 : "${LAB_TMP:?}" "${CMSHIM_LIB:?}" "${BIN:?}"
+# shellcheck source=patience.sh
+. "$(dirname "${BASH_SOURCE[0]}")/patience.sh"
 export LAB_ADDR=${LAB_ADDR:-10.77.0.1}
 port=${FIRST_PORT:-18700}
 scene=
@@ -29,6 +31,7 @@ out_of() { echo "$LAB_TMP/$scene.$way.$1.out"; }
 # No `env`: in an emulated guest every further exec costs 0.1 s.
 dressed() { # WHO command…
     local who=$1; shift
+    look_slowness
     (
         if [ "$way" = shim ]; then
             export CMSHIM_LOG_FORMAT=json CMSHIM_LOG_FILE="$LAB_TMP/$scene.$who.log" "${settings[@]}"
@@ -50,11 +53,7 @@ back() { # WHO command…
 }
 
 until_says() { # WHO text
-    for _ in $(seq 100); do
-        grep -q -- "$2" "$(out_of "$1")" 2>/dev/null && return
-        sleep 0.1
-    done
-    fault "$1 ($way) never said '$2'"
+    wait_until 20 has "$LAB_TMP/$scene.$way.$1.out" "$2" || fault "$1 ($way) never said '$2'"
 }
 
 join() { # WHO: wait for its end

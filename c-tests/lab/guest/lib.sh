@@ -7,7 +7,7 @@
 #   start bare|preloaded|uncounted CMD...   the same in the background; $! is the program itself
 #   finish PID [SECONDS]    wait for a background program and give its exit status (124: still running)
 #   wait_listen PORT [SECONDS]    wait until somebody listens on this RDMA CM port; fails the test otherwise
-#   nap SECONDS             sleep that costs no program start
+#   nap, wait_until, overdue, has, once_more    how tests wait and what they do again: include/patience.sh
 #   need CMD...             skip the test when a program is missing
 #   skip REASON, fail MSG   end the test
 #   expect FILE REGEX       the file has a line that matches (grep -E); expect_no FILE REGEX: it has none
@@ -16,12 +16,16 @@
 #   scrub                   filter: takes out times, addresses, QP numbers, pids and speeds, to compare two runs
 #   barrier POINT [SECONDS] (two guests) wait for the other side; fails the test when it does not come
 #
+# Each SECONDS is what it takes in an idle guest; the deadline grows with the guest's slowness (include/patience.sh). Wait for an
+# outcome, never for a time, and compare no times: that is make bench's.
 # Background programs are ended when the test ends.
 
 set -u
 unset LD_PRELOAD
 export LAB_ADDR=${LAB_ADDR:-}
 
+# shellcheck source=../../include/patience.sh
+. "$LAB_DIR/../include/patience.sh"
 # shellcheck source=barrier.sh
 . "$LAB_DIR/guest/barrier.sh"
 
@@ -61,12 +65,10 @@ preloaded() { LD_PRELOAD=$CMSHIM_LIB "$@"; }
 # Preloaded, with statistics off.
 uncounted() { CMSHIM_STATS_ENABLE=false LD_PRELOAD=$CMSHIM_LIB "$@"; }
 
-# sleep, without starting a program: nothing ever comes out of that pipe
-nap() { read -rt "$1" <> <(:); }
-
 start() {
     local how=$1
     shift
+    look_slowness
     case $how in
         bare) "$@" & ;;
         preloaded) LD_PRELOAD=$CMSHIM_LIB "$@" & ;;
@@ -75,13 +77,11 @@ start() {
     esac
 }
 
+ended() { ! kill -0 "$1" 2>/dev/null; }
+
 finish() {
-    local pid=$1 limit=${2:-30} i
-    for ((i = 0; i < limit * 40; i++)); do # four times as patient: what hangs does so for ever
-        kill -0 "$pid" 2>/dev/null || break
-        nap 0.1
-    done
-    if kill -0 "$pid" 2>/dev/null; then
+    local pid=$1
+    if ! wait_until "${2:-30}" ended "$pid"; then
         kill -KILL "$pid"
         wait "$pid" 2>/dev/null
         return 124
@@ -89,14 +89,12 @@ finish() {
     wait "$pid"
 }
 
+listens() { rdma resource show cm_id 2>/dev/null | grep -qE "state LISTEN .*src-addr [^ ]*:$1( |\$)"; }
+
 wait_listen() {
-    local port=$1 limit=${2:-20} i
-    for ((i = 0; i < limit * 5; i++)); do
-        rdma resource show cm_id 2>/dev/null | grep -qE "state LISTEN .*src-addr [^ ]*:$port( |\$)" && return 0
-        nap 0.2
-    done
+    wait_until "${2:-20}" listens "$1" && return
     rdma resource show cm_id
-    fail "nobody listens on port $port after $limit s"
+    fail "nobody listens on port $1"
 }
 
 expect() {

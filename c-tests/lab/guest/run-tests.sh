@@ -1,6 +1,7 @@
 #!/bin/bash
 # Runs in a guest: the tests of the plan ($LAB_OUT/.plan), each lane of them in a row, the lanes beside each other.
-# Tells the host what happens in $LAB_OUT/.events$LAB_SIDE: "up", "start NAME", "end NAME STATUS SECONDS", "finished".
+# Tells the host what happens in $LAB_OUT/.events$LAB_SIDE: "up SLOWNESS", "start NAME", "end NAME STATUS SECONDS", "finished", and
+# all the time "pulse SLOWNESS", by which it sees that the guest lives.
 
 events=$LAB_OUT/.events$LAB_SIDE
 event() { echo "$*" >>"$events"; }
@@ -10,11 +11,21 @@ event() { echo "$*" >>"$events"; }
 # shellcheck source=barrier.sh
 . "$LAB_DIR/guest/barrier.sh"
 
-event up
+event up "$LAB_SLOWNESS"
+
+keep_pulse() {
+    while :; do
+        nap 5
+        pulse
+        event pulse "$LAB_SLOWNESS"
+    done
+}
+keep_pulse &
+keeper=$!
 
 # Run one test with its time limit; its leftovers (its whole session) are ended afterwards.
 run_test() { # NAME LIMIT SCRIPT
-    local name=$1 limit=$2 script=$3 dir=$LAB_OUT/$1 begin since status session
+    local name=$1 limit=$2 script=$3 dir=$LAB_OUT/$1 begin since status session watcher
     [ -n "$LAB_SIDE" ] && dir=$dir/$LAB_SIDE
     rm -rf "$dir" # of an earlier run (run --keep)
     mkdir -p "$dir/tmp"
@@ -25,21 +36,41 @@ run_test() { # NAME LIMIT SCRIPT
         return
     fi
     event start "$name"
-    since=$(cut -d' ' -f1 /proc/uptime)
-    begin=$(date +%s%N)
+    read -r since _ </proc/uptime
+    begin=${EPOCHREALTIME/[.,]/}
     cd "$LAB_DIR" || exit 3
-    setsid timeout --kill-after=5 "$limit" bash "$script" ${LAB_SIDE:+"$LAB_SIDE"} >"$dir/out" 2>&1 </dev/null &
+    look_slowness
+    setsid bash "$script" ${LAB_SIDE:+"$LAB_SIDE"} >"$dir/out" 2>&1 </dev/null &
     session=$!
+    end_when_overdue "$session" "$limit" "$dir/overdue" &
+    watcher=$!
     wait "$session"
     status=$?
+    kill "$watcher"
+    wait "$watcher" 2>/dev/null
     pkill -KILL -s "$session"
     dmesg_since "$since" >"$dir/dmesg"
-    grep -qE 'BUG:|Oops|Call Trace' "$dir/dmesg" && echo "lab: the kernel complained during this test, see dmesg" >>"$dir/out"
-    case $status in 124 | 137) tell_timeout "$limit" >>"$dir/out" ;; esac
-    case $status in
-        0 | 77) grep -qE 'BUG:|Oops|Call Trace' "$dir/dmesg" || rm -f "$dir/dmesg"; rmdir "$dir/tmp" 2>/dev/null ;;
-    esac
+    if grep -qE 'BUG:|Oops|Call Trace' "$dir/dmesg"; then
+        echo "lab: the kernel complained during this test, see dmesg" >>"$dir/out"
+    else
+        rm -f "$dir/dmesg"
+    fi
+    if [ -e "$dir/overdue" ]; then
+        status=124
+        tell_timeout "$(<"$dir/overdue")" >>"$dir/out"
+    fi
+    case $status in 0 | 77) rmdir "$dir/tmp" 2>/dev/null ;; esac
     event end "$name" "$status" "$(seconds_since "$begin")"
+}
+
+# Ends a test that takes longer than it may in this guest; FILE tells how long it was let.
+end_when_overdue() { # SESSION LIMIT FILE
+    local begin=$EPOCHSECONDS
+    until overdue "$begin" "$2"; do nap 1; done
+    echo $((EPOCHSECONDS - begin)) >"$3"
+    kill -TERM -- "-$1"
+    nap 5
+    kill -KILL -- "-$1"
 }
 
 # What a test that ran out of time left behind is mostly what its programs said last.
@@ -51,11 +82,11 @@ tell_timeout() { # LIMIT
         tail -n 3 "$file"
         echo
     done
-    echo "lab: ended after its time limit of $1 s"
+    echo "lab: ended after $1 s, which is too long even for this guest (slowness $LAB_SLOWNESS %)"
 }
 
-seconds_since() { # NANOSECONDS
-    local tenths=$((($(date +%s%N) - $1) / 100000000))
+seconds_since() { # MICROSECONDS
+    local tenths=$(((${EPOCHREALTIME/[.,]/} - $1) / 100000))
     echo "$((tenths / 10)).$((tenths % 10))"
 }
 
@@ -72,11 +103,13 @@ run_lane() { # LANE
 }
 
 run_all() {
-    local lane
+    local lane lanes=()
     while read -r lane; do
         run_lane "$lane" &
+        lanes+=($!)
     done < <(cut -d' ' -f3 "$LAB_OUT/.plan" | sort -u)
-    wait
+    wait "${lanes[@]}"
+    kill "$keeper"
     event finished
 }
 

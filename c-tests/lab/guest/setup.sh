@@ -4,6 +4,13 @@
 ulimit -c 0
 dmesg -n 4
 
+# shellcheck source=../../include/patience.sh
+. "$LAB_DIR/../include/patience.sh"
+# shellcheck source=pulse.sh
+. "$LAB_DIR/guest/pulse.sh"
+mkfifo /run/lab-nap
+pulse
+
 set -e
 # shellcheck source=/dev/null
 . "$LAB_DIR/guest/topology/$LAB_TOPOLOGY.sh"
@@ -16,10 +23,6 @@ device_ready() {
 
 for device in /sys/class/infiniband/*; do
     [ -e "$device" ] || continue
-    for _ in $(seq 100); do
-        device_ready "$device" && break
-        sleep 0.1
-    done
-    device_ready "$device" || { echo "lab: ${device##*/} did not become ready"; exit 3; }
+    wait_until 10 device_ready "$device" || { echo "lab: ${device##*/} did not become ready"; exit 3; }
 done
 unset device

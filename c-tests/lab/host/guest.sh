@@ -4,7 +4,8 @@
 # Boot a guest and wait for it to end.
 # usage: vng_run DIR [vng options...] -- COMMAND...   (DIR is written through to the host)
 vng_run() {
-    local dir=$1 kernel accel=(--disable-kvm) options=()
+    # Emulated, a program's start costs twice as much where each has its libraries at other addresses (norandmaps).
+    local dir=$1 kernel accel=(--disable-kvm --append norandmaps) options=()
     # The kernel mistrusts an emulated processor's counter; each look at a clock is then a system call that asks an emulated
     # device. For measurements it is told not to (a guest that gets hardly any time may not come up with that).
     [ "${LAB_CLOCK:-}" != tsc ] || accel+=(--append tsc=reliable)
@@ -88,7 +89,7 @@ guest_env() { # TOPOLOGY DIR SIDE
     printf 'export PROMETHEUS=%q\n' "$STATE/prometheus/usr/bin"
     printf 'export PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin HOME=/root LC_ALL=C.UTF-8\n'
     local name
-    for name in DEMO_PORT BENCH_ROUNDS BENCH_CYCLES BENCH_STARTS BENCH_CONNECTS; do
+    for name in LAB_PATIENCE DEMO_PORT BENCH_ROUNDS BENCH_CYCLES BENCH_STARTS BENCH_CONNECTS; do
         [ -n "${!name:-}" ] && printf 'export %s=%q\n' "$name" "${!name}"
     done
     return 0

@@ -1,8 +1,8 @@
 # shellcheck shell=bash
 # Starts the guests, follows what they tell and counts. Sourced after guest.sh and plan.sh.
 #
-# Each guest appends to .events (two guests: .eventsa and .eventsb) in its log directory. A guest that says nothing for
-# longer than its running tests may take is ended. Tests without a result are failures.
+# Each guest appends to .events (two guests: .eventsa and .eventsb) in its log directory, also a pulse every few seconds. It is
+# ended when neither its console nor its events tell anything new, or when its tests do not end. Tests without a result are failures.
 
 PASSED=0 FAILED=0 SKIPPED=0
 LAB_TTY=no
@@ -10,7 +10,10 @@ LAB_TTY=no
 
 declare -A PIDS=()   # TOPOLOGY:SIDE -> process group of the guest
 declare -A SEEN=()   # TOPOLOGY:SIDE -> lines of its events already read
-declare -A HEARD=()  # TOPOLOGY:SIDE -> when it last said something
+declare -A HEARD=()  # TOPOLOGY:SIDE -> when its console or its events last told something new
+declare -A SIZE=()   # TOPOLOGY:SIDE -> how much its console had told then
+declare -A MOVED=()  # TOPOLOGY:SIDE -> when a test last began or ended
+declare -A SLOW=()   # TOPOLOGY:SIDE -> its slowness since then, at worst (include/patience.sh)
 declare -A UP=()     # TOPOLOGY:SIDE -> yes once booted
 declare -A BUSY=()   # TOPOLOGY:SIDE -> longest limit of the tests that it started
 declare -A LIMIT=()  # TOPOLOGY/NAME -> its limit
@@ -64,7 +67,7 @@ start_topology() {
         key=$topology:$side
         : >"$dir/.events$(suffix_of "$side")"
         start_guest "$topology" "$dir" "$(suffix_of "$side")" "$WIRE" run-tests.sh
-        PIDS[$key]=$GUEST_PID SEEN[$key]=0 HEARD[$key]=$SECONDS UP[$key]=no BUSY[$key]=0
+        PIDS[$key]=$GUEST_PID SEEN[$key]=0 HEARD[$key]=$SECONDS SIZE[$key]=0 UP[$key]=no BUSY[$key]=0
     done
 }
 
@@ -81,14 +84,16 @@ step() {
 }
 
 check_silence() { # TOPOLOGY SIDE
-    local key=$1:$2 limit silent
-    silent=$((SECONDS - HEARD[$key]))
-    if [ "${UP[$key]}" = no ]; then limit=${LAB_BOOT_LIMIT:-150}; else limit=$((BUSY[$key] + 150)); fi
-    [ "$silent" -le "$limit" ] && return
-    if [ "${UP[$key]}" = no ]; then
-        WHY[$1]="the guest did not boot within $limit s"
+    local key=$1:$2 limit=${LAB_STILL:-300} size
+    size=$(stat -c %s "$STATE/logs/$1/.console$(suffix_of "$2")")
+    [ "$size" = "${SIZE[$key]}" ] || SIZE[$key]=$size HEARD[$key]=$SECONDS
+    if [ $((SECONDS - HEARD[$key])) -gt "$limit" ]; then
+        WHY[$1]="the guest hung: its console and its events have stood still for $limit s"
+    elif [ "${UP[$key]}" = yes ] &&
+        [ $((SECONDS - MOVED[$key])) -gt $((limit + BUSY[$key] * ${LAB_PATIENCE:-5} * SLOW[$key] / 100)) ]; then
+        WHY[$1]="the guest lives, but no test has begun or ended for $((SECONDS - MOVED[$key])) s"
     else
-        WHY[$1]="the guest hung: nothing heard for $silent s"
+        return
     fi
     end_group "${PIDS[$key]}"
 }
@@ -99,10 +104,12 @@ read_events() { # TOPOLOGY SIDE
         SEEN[$key]=$((SEEN[$key] + 1))
         HEARD[$key]=$SECONDS
         case $what in
-            up) [ "$side" = b ] || say "lab: $topology is up"; UP[$key]=yes ;;
+            up) [ "$side" = b ] || say "lab: $topology is up, slowness $name %"; UP[$key]=yes MOVED[$key]=$SECONDS SLOW[$key]=$name ;;
+            pulse) [ "$name" -le "${SLOW[$key]}" ] || SLOW[$key]=$name ;;
             start) STARTED[$topology/$name]=yes; [ "${LIMIT[$topology/$name]:-60}" -le "${BUSY[$key]}" ] || BUSY[$key]=${LIMIT[$topology/$name]:-60} ;;
             end) test_ended "$topology" "$name" "$status" "$secs" ;;
         esac
+        [ "$what" = pulse ] || MOVED[$key]=$SECONDS
     done < <(tail -n "+$((SEEN[$key] + 1))" "$STATE/logs/$topology/.events$(suffix_of "$side")")
 }
 
@@ -126,6 +133,14 @@ result() { # TOPOLOGY NAME STATUS SECONDS
         77) SKIPPED=$((SKIPPED + 1)); line skip "$@" "$(cat "$dir"/out "$dir"/?/out 2>/dev/null | grep -a '^skip' | tail -n 1)" ;;
         *) FAILED=$((FAILED + 1)); line FAIL "$@" "exit status $3"; show_failure "$1" "$2" ;;
     esac
+}
+
+# What tests did once more (once_more WHAT): counted, since a test that needs it often is not good.
+tell_retries() {
+    local told
+    told=$(cat "$STATE"/logs/*/.retries 2>/dev/null)
+    [ -z "$told" ] || say "$told"
+    say "lab: $(grep -c . <<<"$told") retries"
 }
 
 line() { # WORD TOPOLOGY NAME STATUS SECONDS [NOTE]

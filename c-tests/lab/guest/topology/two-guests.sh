@@ -7,11 +7,11 @@ case $LAB_SIDE in
     b) LAB_ADDR=10.77.0.2 LAB_PEER=10.77.0.1 ;;
     *) echo "side '$LAB_SIDE' is neither a nor b" >&2; false ;;
 esac
-for _ in $(seq 50); do
+netdev_there() {
     LAB_NETDEV=$(find /sys/class/net -mindepth 1 \( -name 'eth*' -o -name 'en*' \) -printf '%f\n' | head -n 1)
-    [ -n "$LAB_NETDEV" ] && break
-    sleep 0.1
-done
+    [ -n "$LAB_NETDEV" ]
+}
+wait_until 10 netdev_there
 ip addr add "$LAB_ADDR/24" dev "$LAB_NETDEV"
 ip link set "$LAB_NETDEV" up
 rdma link add rxe0 type rxe netdev "$LAB_NETDEV"

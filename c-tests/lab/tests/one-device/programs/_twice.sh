@@ -24,7 +24,7 @@ run() { # bare|preloaded RUN
     for i in 1 2 3 4; do
         run_once "$@"
         [ -n "$own_race" ] && grep -qE -- "$own_race" "$LAB_TMP/$1".client.{out,err} || return 0
-        echo "$1: met too early, once more ($i)"
+        once_more "the $1 programs met too early, as they may"
     done
 }
 
