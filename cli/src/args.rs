@@ -55,8 +55,8 @@ pub enum Command {
 
 /// Start a program with the library preloaded
 ///
-/// The library comes first in LD_PRELOAD; what is already there is kept. The program takes the place
-/// of cmshim: process id, terminal, signals and exit status are its own. Options that set the same key
+/// The library comes first in LD_PRELOAD, or right behind sanitizers that are first there; what is already
+/// there is kept. The program takes the place of cmshim: process id, terminal, signals and exit status are its own. Options that set the same key
 /// of the configuration count in the order in which they are given: the last one holds.
 ///
 /// The report comes from a process that is no child of the program and waits for its end, however it ends; a shell's

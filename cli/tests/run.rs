@@ -4,7 +4,7 @@ mod common;
 
 use std::io::Write;
 use std::os::unix::process::ExitStatusExt;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use common::{clean, cmshim, told, Scratch};
@@ -249,4 +249,60 @@ fn a_program_that_cannot_be_executed() {
         let expected = format!("cmshim: {}: {why}\n", path.display());
         assert_eq!(err, expected);
     }
+}
+
+/// A program that says that it ran, and then writes past a buffer when it has an argument.
+fn sanitized(dir: &Scratch, kind: &str) -> PathBuf {
+    let code = "#include <stdio.h>\n#include <stdlib.h>\n\
+        int main(int n, char **args) { char *p = malloc(7); volatile int at = n > 1 ? 7 : 6; p[at] = 'x';\n\
+        puts(\"ran\"); free(p); return 0; }\n";
+    dir.compile(kind, code, &["-g", &format!("-fsanitize={kind}")])
+}
+
+#[test]
+fn programs_built_with_a_sanitizer_start() {
+    let dir = Scratch::new();
+    let library = dir.library("libx.so", 1);
+    for kind in ["address", "thread", "leak", "undefined"] {
+        let program = sanitized(&dir, kind);
+        let bare = told(clean(&program).output().unwrap());
+        let run = told(run_with(&library).arg("--").arg(&program).output().unwrap());
+        assert_eq!(bare, (0, "ran\n".to_owned(), String::new()), "{kind}");
+        assert_eq!(run, bare, "{kind}");
+    }
+}
+
+#[test]
+fn address_sanitizer_still_finds_what_it_is_for() {
+    let dir = Scratch::new();
+    let library = dir.library("libx.so", 1);
+    let program = sanitized(&dir, "address");
+    for options in ["", "exitcode=3"] {
+        let mut bare = clean(&program);
+        let mut run = run_with(&library);
+        run.arg("--").arg(&program);
+        for command in [&mut bare, &mut run] {
+            command.arg("x").env("ASAN_OPTIONS", options);
+        }
+        let (bare, run) = (told(bare.output().unwrap()), told(run.output().unwrap()));
+        assert_eq!((run.0, &run.1), (bare.0, &bare.1));
+        assert!(run.2.contains("heap-buffer-overflow"), "{}", run.2);
+    }
+}
+
+#[test]
+fn a_preloaded_address_sanitizer_stays_first() {
+    let dir = Scratch::new();
+    let library = dir.library("libx.so", 4711);
+    let mut command = run_with(&library);
+    command.env("LD_PRELOAD", "libasan.so.8:libasan.so.6:libasan.so.5");
+    let out = command
+        .args(["--", "sh", "-c", "echo $LD_PRELOAD"])
+        .output();
+    let (status, out, _) = told(out.unwrap());
+    let all = format!(
+        "libasan.so.8:libasan.so.6:libasan.so.5:{}\n",
+        library.display()
+    );
+    assert_eq!((status, out), (0, all));
 }

@@ -3,10 +3,9 @@
 use std::collections::{BTreeSet, VecDeque};
 use std::path::{Path, PathBuf};
 
-use super::dynamic;
 use super::host::Host;
 use super::libraries::in_dirs;
-use crate::run::{elf, places};
+use crate::run::{dynamic, elf, places};
 
 /// No program that works has more.
 const MOST: usize = 2000;

@@ -7,7 +7,6 @@ mod backlog;
 mod check;
 mod closure;
 mod cpus;
-mod dynamic;
 mod fabric;
 mod flow;
 mod gids;

@@ -1,5 +1,6 @@
 //! `cmshim run`: sets the environment, warns, and becomes the program.
 
+pub mod dynamic;
 pub mod elf;
 pub mod library;
 mod not_started;
@@ -7,6 +8,7 @@ pub mod places;
 mod preload;
 pub mod program;
 pub mod regular;
+mod sanitizers;
 pub mod secure;
 mod settings;
 pub mod warn;
@@ -40,6 +42,7 @@ pub fn run(args: RunArgs) -> Result<u8, Failure> {
         .args(arguments)
         .envs(variables)
         .envs(family)
+        .envs(sanitizers::options(name))
         .env(preload::VARIABLE, preload)
         .exec();
     if let Some(reporter) = reporter {

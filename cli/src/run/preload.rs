@@ -3,6 +3,8 @@
 use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::OsStringExt;
 
+use super::sanitizers;
+
 pub const VARIABLE: &str = "LD_PRELOAD";
 
 /// What the dynamic loader splits LD_PRELOAD at (ld.so(8)). There is no way to quote them.
@@ -10,17 +12,19 @@ pub fn is_separator(byte: u8) -> bool {
     byte == b' ' || byte == b':'
 }
 
-/// `library`, then all that was there, without a second mention of `library`.
+/// `library` before all that was there, without a second mention of it. Sanitizers that stood first still do: AddressSanitizer
+/// ends a program in which another library comes before it.
 pub fn with_first(library: &OsStr, there: Option<OsString>) -> OsString {
     let there = there.unwrap_or_default();
-    let mut all = library.as_encoded_bytes().to_vec();
-    for name in there.as_encoded_bytes().split(|&b| is_separator(b)) {
-        if !name.is_empty() && name != library.as_encoded_bytes() {
-            all.push(b':');
-            all.extend_from_slice(name);
-        }
-    }
-    OsString::from_vec(all)
+    let library = library.as_encoded_bytes();
+    let mut names: Vec<&[u8]> = there
+        .as_encoded_bytes()
+        .split(|&b| is_separator(b))
+        .filter(|name| !name.is_empty() && *name != library)
+        .collect();
+    let sanitizers = names.iter().take_while(|name| sanitizers::is_one(name));
+    names.insert(sanitizers.count(), library);
+    OsString::from_vec(names.join(&b':'))
 }
 
 #[cfg(test)]
@@ -42,6 +46,28 @@ mod tests {
             with("x.so:/y.so  z.so: "),
             "/l/libcmshim.so.0:x.so:/y.so:z.so"
         );
+    }
+
+    #[test]
+    fn sanitizers_that_stand_first_stay_first() {
+        let ours = "/l/libcmshim.so.0";
+        for first in [
+            "libasan.so.8",
+            "/usr/lib/gcc/libasan.so",
+            "/l/libclang_rt.asan-x86_64.so",
+            "liblsan.so.0:libubsan.so.1",
+        ] {
+            assert_eq!(with(first), format!("{first}:{ours}"));
+            assert_eq!(
+                with(&format!("{first} x.so")),
+                format!("{first}:{ours}:x.so")
+            );
+            assert_eq!(
+                with(&format!("x.so {first}")),
+                format!("{ours}:x.so:{first}")
+            );
+        }
+        assert_eq!(with("libasanything.so"), format!("{ours}:libasanything.so"));
     }
 
     #[test]

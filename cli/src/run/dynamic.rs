@@ -10,7 +10,7 @@ use object::read::elf::{Dyn, FileHeader, ProgramHeader};
 use object::read::StringTable;
 use object::{Endianness, FileKind, ReadCache};
 
-use crate::run::regular;
+use super::regular;
 
 type Cache = ReadCache<File>;
 
