@@ -3,7 +3,7 @@
 use std::io::{stderr, stdout, ErrorKind, Write};
 
 use cmshim_core::config::reason;
-use cmshim_core::report::is_dangerous;
+use cmshim_core::text::escaped;
 
 use crate::failure::{Failure, FOUND};
 
@@ -27,38 +27,16 @@ pub fn print_while_read(text: &str) -> Result<bool, Failure> {
 
 /// Lines of output, each one line whatever stands in a file's name.
 pub fn print_lines(lines: &[String]) -> Result<(), Failure> {
-    let all: Vec<String> = lines.iter().map(|line| one_line(line) + "\n").collect();
+    let all: Vec<String> = lines.iter().map(|line| escaped(line) + "\n").collect();
     print(&all.concat())
 }
 
 /// A message of the program, which is one line whatever stands in a file's name.
 pub fn complain(message: &str) {
-    complain_in_lines(&one_line(message));
+    complain_in_lines(&escaped(message));
 }
 
 /// A message with line breaks of its own. There is nobody to tell when standard error is closed.
 pub fn complain_in_lines(message: &str) {
     let _ = writeln!(stderr().lock(), "cmshim: {message}");
-}
-
-/// Without what could break the line or fool a terminal.
-pub fn one_line(message: &str) -> String {
-    let mut out = String::with_capacity(message.len());
-    for c in message.chars() {
-        match c {
-            c if is_dangerous(c) => out.extend(c.escape_default()),
-            c => out.push(c),
-        }
-    }
-    out
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn what_turns_a_line_round_is_shown_as_an_escape() {
-        assert_eq!(one_line("a\nb\u{202e}ä"), "a\\nb\\u{202e}ä");
-    }
 }

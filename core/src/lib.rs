@@ -13,3 +13,4 @@ pub mod pool;
 pub mod report;
 pub mod stats;
 pub mod tenant;
+pub mod text;

@@ -8,9 +8,9 @@ use crate::stats::now_ns;
 use crate::stats::place::Place;
 use crate::sys;
 use cmshim_core::stats::places;
-use cmshim_core::stats::text;
 use cmshim_core::tenant::share::{file_name, header, row, slot as slot_words, ROWS, SLOTS};
 use cmshim_core::tenant::{tokens, Rate, Subject};
+use cmshim_core::text::packed;
 use std::ffi::CString;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -116,7 +116,7 @@ impl Share {
         self.clear(self.slot);
         let words = &self.table.slots[self.slot];
         words[slot_words::START_TIME].store(sys::start_time().unwrap_or(0), Ordering::Relaxed);
-        let name = text::pack::<{ slot_words::COMM_WORDS }>(&sys::program_name());
+        let name = packed::pack::<{ slot_words::COMM_WORDS }>(&sys::program_name());
         for (to, from) in words[slot_words::COMM..].iter().zip(name) {
             to.store(from, Ordering::Relaxed);
         }
@@ -165,7 +165,7 @@ impl Share {
             );
             if claimed.is_ok() {
                 let words = &self.table.rows[*at][row::NAME..];
-                for (to, from) in words.iter().zip(text::pack::<{ row::NAME_WORDS }>(name)) {
+                for (to, from) in words.iter().zip(packed::pack::<{ row::NAME_WORDS }>(name)) {
                     to.store(from, Ordering::Relaxed);
                 }
             }

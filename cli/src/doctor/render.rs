@@ -1,7 +1,7 @@
 //! The report as text, for 80 columns.
 
 use anstyle::{AnsiColor, Style};
-use cmshim_core::report::is_dangerous;
+use cmshim_core::text::printable;
 
 use super::check::{Check, Verdict};
 
@@ -81,12 +81,6 @@ fn visible(text: &str) -> usize {
             shown
         })
         .count()
-}
-
-/// Names of files and interfaces may hold what a terminal obeys.
-fn printable(text: &str) -> String {
-    let shown = |c: char| if is_dangerous(c) { '?' } else { c };
-    text.chars().map(shown).collect()
 }
 
 pub fn summary(checks: &[Check]) -> String {

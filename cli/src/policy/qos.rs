@@ -2,8 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use cmshim_core::report::is_dangerous;
 use cmshim_core::tenant::Policy;
+use cmshim_core::text::printable;
 
 use super::args::QosArgs;
 use super::words;
@@ -47,7 +47,7 @@ fn commands(policy: &Policy, file: &str, dev: &str) -> String {
     let classes = classes(policy);
     let mut out = format!(
         "# Queues on {dev} for the types of service in {}.\n",
-        one_line(file)
+        printable(file)
     );
     if classes.is_empty() {
         out.push_str("# No tenant has tos or dscp: there is nothing to do.\n");
@@ -59,20 +59,13 @@ fn commands(policy: &Policy, file: &str, dev: &str) -> String {
         out.push_str(&format!(
             "# DSCP {dscp}, priority {}: {}\n",
             priority(*dscp),
-            one_line(&who)
+            printable(&who)
         ));
     }
     out.push_str(HEAD);
     out.push_str(&hardware(&classes, dev));
     out.push_str(&software(&classes, dev));
     out
-}
-
-/// Names come from a file of somebody else's, and end up in a shell.
-fn one_line(text: &str) -> String {
-    text.chars()
-        .map(|c| if is_dangerous(c) { '?' } else { c })
-        .collect()
 }
 
 const HEAD: &str = "\

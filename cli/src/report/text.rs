@@ -7,8 +7,8 @@ use cmshim_core::stats::{Counter, Phase, What, RUNNING};
 
 use super::sum::Sum;
 use super::{failures, saved, unanswered, Subject};
-use crate::output::one_line;
 use crate::stats::open::Found;
+use cmshim_core::text::escaped;
 
 /// Columns of a terminal, and of the words at the left.
 const WIDTH: usize = 80;
@@ -24,7 +24,7 @@ pub fn report(
 ) -> String {
     let mut out = format!(
         "cmshim report: {}, process {}, ran {}\n",
-        one_line(&subject.program),
+        escaped(&subject.program),
         subject.pid,
         human(took)
     );
@@ -55,7 +55,7 @@ pub fn report(
             "more",
             &format!(
                 "cmshim events {}",
-                one_line(&file.path.display().to_string())
+                escaped(&file.path.display().to_string())
             ),
         );
     }
@@ -77,7 +77,7 @@ fn nothing(hidden: usize, left: &[String]) -> String {
 /// What went into the background goes on, and nobody waits for it.
 fn still_run(out: &mut String, left: &[String]) {
     if !left.is_empty() {
-        let who = one_line(&listed(left));
+        let who = escaped(&listed(left));
         let told = format!("{who}; what they do from now on is not told here: cmshim stat --all");
         part(out, "still run", &told);
     }

@@ -10,7 +10,7 @@ use cmshim_core::stats::{
 
 use super::open::Found;
 use super::table::{section, Row};
-use crate::output::one_line;
+use cmshim_core::text::escaped;
 
 pub fn text(found: &Found) -> String {
     let stats = &found.stats;
@@ -44,7 +44,7 @@ pub fn title(found: &Found) -> String {
         header.uid,
         header.library,
         wall(header, header.monotonic_ns),
-        one_line(&found.path.display().to_string())
+        escaped(&found.path.display().to_string())
     )
 }
 

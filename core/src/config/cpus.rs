@@ -46,7 +46,10 @@ fn number(text: &str) -> Result<usize, String> {
     match text.trim().parse() {
         Ok(cpu) if cpu < MOST => Ok(cpu),
         Ok(cpu) => Err(format!("CPU {cpu} is beyond {}", MOST - 1)),
-        Err(_) => Err(format!("{} is not a CPU number", super::value::shown(text))),
+        Err(_) => Err(format!(
+            "{} is not a CPU number",
+            crate::text::toml::shown(text)
+        )),
     }
 }
 

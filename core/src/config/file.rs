@@ -3,12 +3,12 @@
 use toml::de::{DeTable, DeValue};
 use toml::Spanned;
 
-use super::lines::Lines;
 use super::lookup::{dotted, is_section, row_of, sections, PROGRAM};
 use super::problem::{Problem, MAX_PROBLEMS};
-use super::suggest::nearest;
 use super::table::{Key, Kind, KEYS};
-use super::value::{shown, Value};
+use super::value::Value;
+use crate::text::toml::shown;
+use crate::text::{nearest, Lines};
 
 /// A value that the file gives to a row of the table.
 pub(super) struct FileValue {

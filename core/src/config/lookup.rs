@@ -1,7 +1,7 @@
 //! Finding a row of the table by a key, a section or a variable.
 
 use super::table::KEYS;
-use super::value::shown_key;
+use crate::text::toml::shown_key;
 
 /// The section that holds the programs' own sections.
 pub(super) const PROGRAM: &str = "program";

@@ -22,12 +22,12 @@
 pub mod cpus;
 mod document;
 mod file;
-mod lines;
+mod input;
 mod lookup;
 mod problem;
 mod resolve;
+mod setting;
 mod source;
-mod suggest;
 mod table;
 mod typed;
 mod value;
@@ -35,19 +35,18 @@ mod vars;
 
 pub use document::default_file;
 pub(crate) use file::is_a_value;
-pub(crate) use lines::Lines;
+pub use input::Input;
 pub use problem::Problem;
-pub use resolve::{is_lost_policy, load, Input, Loaded, Origin, Setting};
+pub use resolve::{is_lost_policy, load, Loaded};
+pub use setting::{Origin, Setting};
 pub use source::{
     gather, read_bytes, read_file, reason, CONFIG_VARIABLE, DEFAULT_PATH, FAMILY_VARIABLE,
     LIBRARY_VARIABLE, MAX_BYTES,
 };
-pub(crate) use suggest::nearest;
 pub use table::{Key, Kind, Preset, KEYS};
 pub use typed::{
     Config, Events, Format, Level, Listen, Log, OnError, Pool, Readers, Reasons, Stats, Taker,
     Tenant,
 };
 pub use value::Value;
-pub(crate) use value::{shown, shown_key};
 pub use vars::parse_setting;

@@ -1,75 +1,13 @@
 //! Puts defaults, file and variables together.
 
-use std::ffi::OsString;
-use std::fmt;
-
-use serde::Serialize;
-
 use super::file::FileValue;
+use super::input::Input;
 use super::lookup::same_program;
 use super::problem::{Problem, MAX_PROBLEMS};
+use super::setting::{Origin, Setting};
 use super::table::KEYS;
 use super::typed::{build, Config};
-use super::value::Value;
 use super::{file, vars};
-
-/// Everything that the configuration depends on.
-#[derive(Debug, Clone, Default)]
-pub struct Input {
-    /// Path and contents of the file, or why it could not be read. `None`: no file.
-    pub file: Option<(String, Result<String, String>)>,
-    /// The environment. Only names that start with `CMSHIM_` are looked at.
-    ///
-    /// In secure-execution mode (a setuid program) leave it empty, as [`gather`](super::gather) does.
-    pub vars: Vec<(OsString, OsString)>,
-    /// The names of this program: /proc/self/comm and the file name of the executable.
-    /// Where sections for both exist, the earlier name is stronger.
-    pub program: Vec<String>,
-}
-
-/// Where an effective value comes from.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-#[serde(tag = "from", rename_all = "kebab-case")]
-pub enum Origin {
-    Default,
-    File {
-        path: String,
-        line: usize,
-        /// The program's section, for example `program.rping`; `None` for the general part.
-        section: Option<String>,
-    },
-    #[serde(rename = "variable")]
-    Var {
-        name: String,
-    },
-}
-
-impl fmt::Display for Origin {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Origin::Default => f.write_str("default"),
-            Origin::File {
-                path,
-                line,
-                section: None,
-            } => write!(f, "{path}:{line}"),
-            Origin::File {
-                path,
-                line,
-                section: Some(section),
-            } => write!(f, "{path}:{line} [{section}]"),
-            Origin::Var { name } => f.write_str(name),
-        }
-    }
-}
-
-/// The effective value of one key.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct Setting {
-    pub key: &'static str,
-    pub value: Value,
-    pub origin: Origin,
-}
 
 /// The configuration with its history.
 #[derive(Debug, Clone)]
@@ -234,4 +172,11 @@ fn say_what_is_used(problem: &mut Problem, settings: &[Setting]) {
         return;
     }
     problem.used = format!("used: {} ({})", setting.value, setting.origin);
+}
+
+impl Default for Config {
+    /// The built-in defaults.
+    fn default() -> Config {
+        load(&Input::default()).config
+    }
 }

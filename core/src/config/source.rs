@@ -1,14 +1,14 @@
 //! Finds and reads what the configuration depends on.
 
-use std::ffi::{OsStr, OsString};
+use std::ffi::OsString;
 use std::fs::{self, File, OpenOptions};
 use std::io::{ErrorKind, Read};
 use std::os::unix::fs::{FileTypeExt, OpenOptionsExt};
 use std::path::Path;
 
-use super::resolve::Input;
+use super::input::Input;
 use crate::codes::errno;
-use crate::report::is_dangerous;
+use crate::text::printable;
 
 /// Read when `CMSHIM_CONFIG` names no other file. It need not exist.
 pub const DEFAULT_PATH: &str = "/etc/cmshim.toml";
@@ -35,7 +35,10 @@ pub fn gather(vars: Vec<(OsString, OsString)>, program: Vec<String>, secure: boo
         .map(|(_, path)| path.clone())
         .filter(|path| !path.is_empty());
     let file = match named {
-        Some(path) => Some((printable(&path), read_file(Path::new(&path)))),
+        Some(path) => Some((
+            printable(&path.to_string_lossy()),
+            read_file(Path::new(&path)),
+        )),
         None => read_default(Path::new(DEFAULT_PATH)).map(|text| (DEFAULT_PATH.to_owned(), text)),
     };
     Input {
@@ -43,15 +46,6 @@ pub fn gather(vars: Vec<(OsString, OsString)>, program: Vec<String>, secure: boo
         vars,
         program,
     }
-}
-
-/// The path in messages, which are one line each.
-fn printable(path: &OsStr) -> String {
-    let lossy = path.to_string_lossy();
-    lossy
-        .chars()
-        .map(|c| if is_dangerous(c) { '?' } else { c })
-        .collect()
 }
 
 /// `None` when there is no such file.

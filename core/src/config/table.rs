@@ -1,5 +1,8 @@
 //! The table: every key with its type, range, default and help.
 
+/// Each key is a variable too: this, and the key in capitals.
+pub(super) const PREFIX: &str = "CMSHIM_";
+
 /// What a key takes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Kind {

@@ -9,7 +9,7 @@ use serde::{Deserialize, Deserializer};
 use serde_json::{Map, Value as Json};
 
 use super::cpus::Cpus;
-use super::resolve::{load, Input, Setting};
+use super::setting::Setting;
 use crate::pool::Settings;
 
 /// What every part of cmshim is told to do.
@@ -217,13 +217,6 @@ pub enum Level {
 pub enum Format {
     Text,
     Json,
-}
-
-impl Default for Config {
-    /// The built-in defaults.
-    fn default() -> Config {
-        load(&Input::default()).config
-    }
 }
 
 impl Log {

@@ -4,7 +4,8 @@ use std::fmt;
 
 use serde::Serialize;
 
-use super::table::{Key, Kind, Preset};
+use super::table::{Key, Kind, Preset, PREFIX};
+use crate::text::toml::{quoted, shown};
 
 /// A checked value. It prints as TOML and serialises as plain JSON.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -64,7 +65,7 @@ impl Key {
     /// The variable that sets it: `listen.min_backlog` is `CMSHIM_LISTEN_MIN_BACKLOG`.
     pub fn variable(&self) -> String {
         let upper = self.name.replace('.', "_").to_ascii_uppercase();
-        format!("{}{upper}", super::vars::PREFIX)
+        format!("{}{upper}", PREFIX)
     }
 }
 
@@ -191,39 +192,4 @@ fn unknown_percent(text: &str) -> Option<char> {
         .skip(1)
         .filter_map(|rest| rest.chars().next())
         .find(|c| c.is_ascii_alphabetic() && *c != 'p')
-}
-
-/// A TOML string: quotes, with whatever cannot stand between them escaped.
-pub(super) fn quoted(text: &str) -> String {
-    let mut out = String::with_capacity(text.len() + 2);
-    out.push('"');
-    for c in text.chars() {
-        match c {
-            '"' | '\\' => out.extend(['\\', c]),
-            c if c.is_control() => out.push_str(&format!("\\u{:04X}", u32::from(c))),
-            c => out.push(c),
-        }
-    }
-    out.push('"');
-    out
-}
-
-/// A foreign string in a message: quoted, so that it stays on one line, and cut when long.
-pub(crate) fn shown(text: &str) -> String {
-    const LIMIT: usize = 60;
-    if text.chars().count() <= LIMIT {
-        return quoted(text);
-    }
-    let head: String = text.chars().take(LIMIT).collect();
-    format!("{}...", quoted(&head))
-}
-
-/// A foreign key in a message: bare where TOML allows that, else as [`shown`].
-pub(crate) fn shown_key(name: &str) -> String {
-    let bare = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '-';
-    if !name.is_empty() && name.len() <= 60 && name.chars().all(bare) {
-        name.to_owned()
-    } else {
-        shown(name)
-    }
 }

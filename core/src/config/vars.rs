@@ -5,11 +5,10 @@ use std::ffi::{OsStr, OsString};
 use super::lookup::{row_of, row_of_variable};
 use super::problem::Problem;
 use super::source::{CONFIG_VARIABLE, FAMILY_VARIABLE, LIBRARY_VARIABLE};
-use super::suggest::nearest;
-use super::table::{Kind, KEYS};
-use super::value::{shown, shown_key, Value};
-
-pub(super) const PREFIX: &str = "CMSHIM_";
+use super::table::{Kind, KEYS, PREFIX};
+use super::value::Value;
+use crate::text::nearest;
+use crate::text::toml::{shown, shown_key};
 
 /// Variables with our prefix that are no keys: the file, the library that `cmshim run` takes, its report, and
 /// the library that the tests take.

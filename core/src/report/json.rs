@@ -23,9 +23,10 @@
 //! | `details` | list of strings |
 //! | `repeats` | `{count, over_ms}`: this line stands for so many further incidents |
 
-use super::{address, duration, escape, fill, private_data, refusal, text, time, Device, Report};
+use super::{address, duration, fill, private_data, refusal, text, time, Device, Report};
 use crate::model::{Numbers, Role, Severity, Stage, Transport, Who};
 use crate::tenant::reason::{Code, OwnedReason};
+use crate::text::escape_json;
 use serde::Serialize;
 use std::net::SocketAddr;
 
@@ -171,7 +172,7 @@ pub fn json(r: &Report) -> String {
     };
     // Strings and numbers only: this cannot fail. If it does, the text is better than nothing.
     match serde_json::to_string(&line) {
-        Ok(object) => escape::json(&object),
+        Ok(object) => escape_json(&object),
         Err(_) => text::text(r),
     }
 }

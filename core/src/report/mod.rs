@@ -2,7 +2,6 @@
 
 mod address;
 pub mod duration;
-mod escape;
 mod fill;
 mod json;
 mod note;
@@ -10,8 +9,6 @@ mod private_data;
 mod text;
 mod time;
 
-pub use escape::dangerous as is_dangerous;
-pub(crate) use escape::json as escape_json;
 pub use json::json;
 pub use note::{note_json, note_text};
 pub use private_data::{private_data, Shown};

@@ -1,13 +1,14 @@
 //! A line of the shim about itself: a problem of the configuration, a feature that is off.
 
-use super::{escape, time};
+use super::time;
+use crate::text::{escape_json, escaped};
 use serde::Serialize;
 use std::time::SystemTime;
 
 /// One physical line, without its line end.
 pub fn note_text(program: &str, pid: u32, message: &str) -> String {
     let mut line = String::new();
-    escape::push(&mut line, &format!("cmshim[{program} {pid}]: {message}"));
+    line.push_str(&escaped(&format!("cmshim[{program} {pid}]: {message}")));
     line
 }
 
@@ -31,7 +32,7 @@ pub fn note_json(now: SystemTime, program: &str, pid: u32, level: &str, message:
         message,
     };
     serde_json::to_string(&note)
-        .map(|object| escape::json(&object))
+        .map(|object| escape_json(&object))
         .unwrap_or_default()
 }
 

@@ -1,6 +1,7 @@
 //! Private data of a CM message, short and readable.
 
-use super::escape;
+use crate::text::quoted;
+use std::fmt::Write;
 
 /// How private data is shown.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -32,17 +33,30 @@ pub fn private_data(data: &[u8], max: usize) -> Shown {
             Err(e) => std::str::from_utf8(&shown[..e.valid_up_to()]).unwrap_or_default(),
         };
         shown = &shown[..valid.len()];
-        let quoted = escape::quoted(valid);
+        let quoted = quoted(valid);
         quoted[1..quoted.len() - 1].to_string()
     });
-    let hex = (text.is_none()).then(|| escape::hex(shown));
+    let in_hex = (text.is_none()).then(|| hex(shown));
     Shown {
         total: data.len(),
         used,
         cut: used - shown.len(),
         text,
-        hex,
+        hex: in_hex,
     }
+}
+
+/// "0a0b0c0d 0e0f": groups of four bytes.
+fn hex(bytes: &[u8]) -> String {
+    let mut out = String::with_capacity(bytes.len() * 9 / 4);
+    for (i, byte) in bytes.iter().enumerate() {
+        if i > 0 && i % 4 == 0 {
+            out.push(' ');
+        }
+        // Writing to a String cannot fail.
+        let _ = write!(out, "{byte:02x}");
+    }
+    out
 }
 
 /// Text in UTF-8, in which at most line ends and tabs are not printable.

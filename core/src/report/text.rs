@@ -1,7 +1,8 @@
 //! The line for people.
 
-use super::{address, duration, escape, fill, private_data, refusal, Report};
+use super::{address, duration, fill, private_data, refusal, Report};
 use crate::model::{Explanation, Role, Transport};
+use crate::text::escaped;
 use std::net::SocketAddr;
 
 /// No line is longer than this, in bytes: it must reach a pipe or a log in one write.
@@ -17,7 +18,7 @@ pub fn text(r: &Report) -> String {
     brackets(&mut raw, r);
     tail(&mut raw, r);
     let mut line = String::with_capacity(raw.len());
-    escape::push(&mut line, &raw);
+    line.push_str(&escaped(&raw));
     cut(line)
 }
 

@@ -1,7 +1,7 @@
 //! Whose file it is.
 
 use super::layout::{self, BYTE_ORDER, HEADER_WORDS, MAGIC, SECTIONS, SECTION_TABLE, VERSION};
-use super::text;
+use crate::text::packed;
 
 /// The process that wrote the file.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -42,8 +42,8 @@ impl Header {
         words[8] = self.realtime_ns;
         words[9] = self.monotonic_ns;
         words[11] = self.family;
-        words[12..16].copy_from_slice(&text::pack::<4>(&self.library));
-        words[16..24].copy_from_slice(&text::pack::<8>(&self.program));
+        words[12..16].copy_from_slice(&packed::pack::<4>(&self.library));
+        words[16..24].copy_from_slice(&packed::pack::<8>(&self.program));
         let table = words[SECTION_TABLE..].chunks_exact_mut(3);
         for (section, row) in SECTIONS.iter().zip(table) {
             row.copy_from_slice(&[
@@ -69,8 +69,8 @@ impl Header {
             realtime_ns: word(8),
             monotonic_ns: word(9),
             family: word(11),
-            library: text::unpack(words.get(12..16).unwrap_or_default()),
-            program: text::unpack(words.get(16..24).unwrap_or_default()),
+            library: packed::unpack(words.get(12..16).unwrap_or_default()),
+            program: packed::unpack(words.get(16..24).unwrap_or_default()),
         }
     }
 

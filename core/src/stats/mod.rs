@@ -60,7 +60,6 @@ mod reason;
 mod record;
 mod snapshot;
 mod tables;
-pub mod text;
 
 pub use header::Header;
 pub use histogram::{bucket_bounds, bucket_of, Histogram, BUCKETS, MAX_NS, MIN_NS};

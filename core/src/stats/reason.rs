@@ -1,8 +1,9 @@
 //! How often the same code came from the same peer, in sixteen words.
 
+use super::check;
 use super::record::Peer;
-use super::{check, text};
 use crate::model::{Stage, Who};
+use crate::text::packed;
 
 /// Words of a reason.
 pub const WORDS: usize = 16;
@@ -57,7 +58,7 @@ impl Reason {
         key[0] = place(&Who::ALL, who) << 8 | place(&Stage::ALL, stage);
         key[1] = u64::from(peer.family);
         key[2..4].copy_from_slice(&peer.address);
-        key[4..].copy_from_slice(&text::pack::<CODE_WORDS>(fitting(code)));
+        key[4..].copy_from_slice(&packed::pack::<CODE_WORDS>(fitting(code)));
         key
     }
 
@@ -74,7 +75,7 @@ impl Reason {
             count: *count,
             over: *over,
             last_ns: *last_ns,
-            code: text::unpack(code),
+            code: packed::unpack(code),
             peer: Peer {
                 address: [*high, *low],
                 port: 0,

@@ -1,7 +1,8 @@
 //! One decision as one line of JSON. The names ([`FIELDS`]) are stable; a name whose value is not known is left out.
 
 use super::reason::Code;
-use crate::report::{escape_json, rfc3339_micros};
+use crate::report::rfc3339_micros;
+use crate::text::escape_json;
 use std::net::IpAddr;
 use std::time::SystemTime;
 

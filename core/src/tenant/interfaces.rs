@@ -33,7 +33,7 @@ impl Interfaces {
         // IFNAMSIZ is 16, with the zero byte; the kernel allows no / and no white space.
         let odd = |c: char| c == '/' || c == ':' || c.is_whitespace() || c.is_control();
         if text.is_empty() || text.len() > 15 || text.chars().any(odd) {
-            let shown = crate::config::shown(text);
+            let shown = crate::text::toml::shown(text);
             return Err(format!("{shown} is no name of an interface"));
         }
         let place = self.all.iter().position(|(name, _)| name == text);

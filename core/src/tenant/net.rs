@@ -80,7 +80,7 @@ impl Net {
         let (address, length, scope) = pieces(text);
         let address: IpAddr = address
             .parse()
-            .map_err(|_| format!("{} is no IP address", crate::config::shown(address)))?;
+            .map_err(|_| format!("{} is no IP address", crate::text::toml::shown(address)))?;
         let net = Net::of(address, length)?;
         if scope.is_some() && !net.is_link_local() {
             return Err(format!(
@@ -153,7 +153,7 @@ fn prefix_length(text: &str, most: u8) -> Result<u8, String> {
         _ if digits => Err(format!("the prefix length {text} is larger than {most}")),
         _ => Err(format!(
             "{} is no prefix length",
-            crate::config::shown(text)
+            crate::text::toml::shown(text)
         )),
     }
 }

@@ -18,6 +18,7 @@
 //! no new version.
 
 use super::subject::NAME_BYTES;
+use crate::text::printable;
 use std::fmt;
 
 pub const MAGIC: [u8; 4] = *b"CMSR";
@@ -170,17 +171,6 @@ fn fill(reason: &mut OwnedReason, data: &[u8]) -> Option<()> {
     let name = data.get(FIXED..FIXED + length)?;
     reason.tenant = printable(std::str::from_utf8(name).ok()?);
     Some(())
-}
-
-fn printable(name: &str) -> String {
-    let harmless = |c| {
-        if crate::report::is_dangerous(c) {
-            '?'
-        } else {
-            c
-        }
-    };
-    name.chars().map(harmless).collect()
 }
 
 impl OwnedReason {

@@ -27,7 +27,7 @@
 //! nothing. So a process that is killed gives back its share without anybody's help.
 
 use super::fnv;
-use crate::stats::text;
+use crate::text::packed;
 use std::fmt;
 
 pub const MAGIC: [u8; 8] = *b"CMSHTENT";
@@ -142,7 +142,7 @@ pub fn header_words(policy: &str) -> [u64; HEADER_WORDS] {
     words[header::LENGTH] = BYTES as u64;
     words[header::ROWS] = ROWS as u64;
     words[header::SLOTS] = SLOTS as u64;
-    let path = text::pack::<{ header::PATH_WORDS }>(policy);
+    let path = packed::pack::<{ header::PATH_WORDS }>(policy);
     words[header::PATH..header::PATH + header::PATH_WORDS].copy_from_slice(&path);
     words
 }
@@ -241,7 +241,7 @@ impl Share {
         let rows = (0..ROWS).map(|number| Row::read(number, part(row_at(number), ROW_WORDS)));
         let slots = (0..SLOTS).map(|number| Slot::read(number, part(slot_at(number), SLOT_WORDS)));
         Ok(Share {
-            path: text::unpack(part(header::PATH, header::PATH_WORDS)),
+            path: packed::unpack(part(header::PATH, header::PATH_WORDS)),
             rows: rows.flatten().collect(),
             slots: slots.flatten().collect(),
             words,
@@ -293,7 +293,7 @@ impl Row {
         (word(row::KEY) != 0).then(|| Row {
             number,
             key: word(row::KEY),
-            name: text::unpack(name.unwrap_or_default()),
+            name: packed::unpack(name.unwrap_or_default()),
             limit: Some(word(row::LIMIT)).filter(|limit| *limit != 0),
             arrival_ns: word(row::ARRIVAL),
             allowed: word(row::ALLOWED),
@@ -318,7 +318,7 @@ impl Slot {
             state: word(slot::STATE) & !slot::BROKEN,
             broken: word(slot::STATE) & slot::BROKEN != 0,
             reloads: word(slot::RELOADS),
-            comm: text::unpack(comm.unwrap_or_default()),
+            comm: packed::unpack(comm.unwrap_or_default()),
         })
     }
 }

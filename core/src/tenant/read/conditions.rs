@@ -3,11 +3,11 @@
 use super::fields::{text, whole, Fields};
 use super::notes::Notes;
 use super::MAX_PREFIXES;
-use crate::config::shown;
 use crate::tenant::interfaces::{Interfaces, Scope};
 use crate::tenant::net::Net;
 use crate::tenant::rule::{Set, MEMBERSHIP};
 use crate::tenant::tree::Tree;
+use crate::text::toml::shown;
 use toml::de::DeValue;
 
 const PREFIXES: &str = "a list of addresses and prefixes: \"10.1.0.0/16\", \"fd00:1::/64\"";

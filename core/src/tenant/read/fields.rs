@@ -1,7 +1,9 @@
 //! The keys of one table, each with its type checked.
 
 use super::notes::{Notes, HINTS};
-use crate::config::{is_a_value, nearest, shown, shown_key};
+use crate::config::is_a_value;
+use crate::text::nearest;
+use crate::text::toml::{shown, shown_key};
 use toml::de::{DeTable, DeValue};
 use toml::Spanned;
 

@@ -1,7 +1,7 @@
 //! What is wrong, with its place.
 
-use crate::config::Lines;
 use crate::tenant::Problem;
+use crate::text::Lines;
 
 /// So many are told. More are counted.
 const MOST: usize = 1_000;

@@ -71,7 +71,7 @@ impl<'p> Overlaps<'p> {
         if first == later {
             return format!("{net} is written twice");
         }
-        let name = crate::config::shown(&self.subjects[rule.subject].name);
+        let name = crate::text::toml::shown(&self.subjects[rule.subject].name);
         let line = rule.line;
         format!("{net} can never match: tenant {name} in line {line} takes all of it")
     }

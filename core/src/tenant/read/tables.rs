@@ -6,14 +6,15 @@ use super::limits::{self, Limits};
 use super::notes::Notes;
 use super::overlap::Overlaps;
 use super::{BEGIN, MAX_LIMITED, MAX_TABLES};
-use crate::config::{is_a_value, shown};
-use crate::report::is_dangerous;
+use crate::config::is_a_value;
 use crate::tenant::decide::Candidate;
 use crate::tenant::net::Net;
 use crate::tenant::rule::Rule;
 use crate::tenant::subject::{key_of, Subject, NAME_BYTES};
 use crate::tenant::tree::{sort, SortKey, Tree};
 use crate::tenant::{Mode, Policy};
+use crate::text::is_dangerous;
+use crate::text::toml::shown;
 use toml::de::{DeTable, DeValue};
 
 const TOP: &[&str] = &["version", "default", "mode", "egress_default", "tenant"];

@@ -1,6 +1,6 @@
 //! Short texts in words, padded with zero bytes.
 
-use crate::report::is_dangerous;
+use super::is_dangerous;
 
 /// Packs a text, cut at a character if it is too long.
 pub fn pack<const N: usize>(text: &str) -> [u64; N] {

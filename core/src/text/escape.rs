@@ -3,7 +3,7 @@
 use std::fmt::Write;
 
 /// Whether a character may change how a line is shown.
-pub fn dangerous(c: char) -> bool {
+pub fn is_dangerous(c: char) -> bool {
     c.is_control()
         || matches!(c,
             '\u{2028}' | '\u{2029}'            // line and paragraph separators
@@ -15,19 +15,28 @@ pub fn dangerous(c: char) -> bool {
             | '\u{fffe}' | '\u{ffff}') // no characters: not allowed in XML
 }
 
-/// Writes `text` with every dangerous character escaped.
-pub(super) fn push(out: &mut String, text: &str) {
+/// `text` with every dangerous character escaped.
+pub fn escaped(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
     for c in text.chars() {
-        if dangerous(c) {
+        if is_dangerous(c) {
             out.extend(c.escape_default());
         } else {
             out.push(c);
         }
     }
+    out
+}
+
+/// `text` with `?` for every dangerous character.
+pub fn printable(text: &str) -> String {
+    text.chars()
+        .map(|c| if is_dangerous(c) { '?' } else { c })
+        .collect()
 }
 
 /// Writes `text` in quotes; quotes and backslashes in it are escaped too.
-pub(super) fn quoted(text: &str) -> String {
+pub(crate) fn quoted(text: &str) -> String {
     let mut out = String::with_capacity(text.len() + 2);
     out.push('"');
     for c in text.chars() {
@@ -37,7 +46,7 @@ pub(super) fn quoted(text: &str) -> String {
                 out.push(c);
             }
             '\0' => out.push_str("\\0"),
-            c if dangerous(c) => out.extend(c.escape_default()),
+            c if is_dangerous(c) => out.extend(c.escape_default()),
             c => out.push(c),
         }
     }
@@ -50,7 +59,7 @@ pub(super) fn quoted(text: &str) -> String {
 pub(crate) fn json(object: &str) -> String {
     let mut out = String::with_capacity(object.len());
     for c in object.chars() {
-        if dangerous(c) {
+        if is_dangerous(c) {
             // All dangerous characters have at most 16 bits. Writing to a String cannot fail.
             let _ = write!(out, "\\u{:04x}", u32::from(c));
         } else {
@@ -60,15 +69,13 @@ pub(crate) fn json(object: &str) -> String {
     out
 }
 
-/// "0a0b0c0d 0e0f": groups of four bytes.
-pub(super) fn hex(bytes: &[u8]) -> String {
-    let mut out = String::with_capacity(bytes.len() * 9 / 4);
-    for (i, byte) in bytes.iter().enumerate() {
-        if i > 0 && i % 4 == 0 {
-            out.push(' ');
-        }
-        // Writing to a String cannot fail.
-        let _ = write!(out, "{byte:02x}");
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_turns_a_line_round_is_escaped_or_replaced() {
+        assert_eq!(escaped("a\nb\u{202e}ä"), "a\\nb\\u{202e}ä");
+        assert_eq!(printable("a\nb\u{202e}ä"), "a?b?ä");
     }
-    out
 }
