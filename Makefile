@@ -5,10 +5,6 @@ V ?= 0
 export V
 Q := $(if $(filter 1,$(V)),,@)
 
-# rdma-sys (tests only) is generated from the installed headers; its bindgen works with libclang up to 15.
-ifneq ($(wildcard /usr/lib/llvm-14/lib/libclang*.so*),)
-export LIBCLANG_PATH ?= /usr/lib/llvm-14/lib
-endif
 export PATH := $(CURDIR)/.lab/cargo/bin:$(PATH)
 
 CARGO ?= cargo

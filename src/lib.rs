@@ -10,6 +10,8 @@
 mod abi;
 mod boundary;
 mod entry;
+#[cfg(test)]
+mod headers;
 mod keeper;
 mod lock;
 mod pool;

@@ -4,7 +4,7 @@
 //! names twice (1.0 and 1.1, with different structures). The look-up takes no lock of ours, so a
 //! thread that holds the loader's lock (a constructor during dlopen) can never wait for us.
 
-use crate::abi::{cm::*, verbs::*};
+use crate::abi::{cm::*, data::PortAttr, verbs::*};
 use crate::boundary::guard;
 use crate::symbols::{self, Symbol};
 use libc::{c_int, c_void, size_t, sockaddr};
@@ -94,12 +94,20 @@ macro_rules! real {
             static SLOT: AtomicUsize = AtomicUsize::new(UNKNOWN);
             let address = resolve(&SLOT, stringify!($name))?;
             // SAFETY: the address is that of the symbol of this name and version, whose C
-            // declaration in the public header is the type given here.
+            // declaration in the public header is the type given here (`crate::headers`).
             Some(unsafe {
                 std::mem::transmute::<usize, unsafe extern "C-unwind" fn($($arg),*) $(-> $ret)?>(address)
             })
         }
-    )* };
+    )*
+
+        /// All of them as C declarations, to be compared with the headers.
+        #[cfg(test)]
+        pub fn declarations() -> Vec<String> {
+            use crate::headers::functions::declaration;
+            vec![$(declaration::<unsafe extern "C-unwind" fn($($arg),*) $(-> $ret)?>(stringify!($name))),*]
+        }
+    };
 }
 
 real! {
@@ -123,7 +131,7 @@ real! {
     rdma_notify(*mut RdmaCmId, c_int) -> c_int;
     rdma_disconnect(*mut RdmaCmId) -> c_int;
     rdma_join_multicast(*mut RdmaCmId, *mut sockaddr, *mut c_void) -> c_int;
-    rdma_join_multicast_ex(*mut RdmaCmId, *mut Opaque, *mut c_void) -> c_int;
+    rdma_join_multicast_ex(*mut RdmaCmId, *mut RdmaCmJoinMcAttrEx, *mut c_void) -> c_int;
     rdma_leave_multicast(*mut RdmaCmId, *mut sockaddr) -> c_int;
     rdma_get_cm_event(*mut RdmaEventChannel, *mut *mut RdmaCmEvent) -> c_int;
     rdma_ack_cm_event(*mut RdmaCmEvent) -> c_int;
@@ -133,14 +141,14 @@ real! {
     rdma_get_request(*mut RdmaCmId, *mut *mut RdmaCmId) -> c_int;
     rdma_create_ep(*mut *mut RdmaCmId, *mut RdmaAddrInfo, *mut IbvPd, *mut IbvQpInitAttr) -> c_int;
     rdma_destroy_ep(*mut RdmaCmId);
-    rdma_create_srq(*mut RdmaCmId, *mut IbvPd, *mut Opaque) -> c_int;
-    rdma_create_srq_ex(*mut RdmaCmId, *mut Opaque) -> c_int;
+    rdma_create_srq(*mut RdmaCmId, *mut IbvPd, *mut IbvSrqInitAttr) -> c_int;
+    rdma_create_srq_ex(*mut RdmaCmId, *mut IbvSrqInitAttrEx) -> c_int;
     ibv_get_device_list(*mut c_int) -> *mut *mut IbvDevice;
     ibv_open_device(*mut IbvDevice) -> *mut IbvContext;
     ibv_alloc_pd(*mut IbvContext) -> *mut IbvPd;
     ibv_create_cq(*mut IbvContext, c_int, *mut c_void, *mut IbvCompChannel, c_int) -> *mut IbvCq;
     ibv_create_comp_channel(*mut IbvContext) -> *mut IbvCompChannel;
-    ibv_create_srq(*mut IbvPd, *mut Opaque) -> *mut IbvSrq;
+    ibv_create_srq(*mut IbvPd, *mut IbvSrqInitAttr) -> *mut IbvSrq;
     ibv_create_qp(*mut IbvPd, *mut IbvQpInitAttr) -> *mut IbvQp;
     ibv_modify_qp(*mut IbvQp, *mut IbvQpAttr, c_int) -> c_int;
     ibv_query_qp(*mut IbvQp, *mut IbvQpAttr, c_int, *mut IbvQpInitAttr) -> c_int;
@@ -157,7 +165,7 @@ real! {
     ibv_get_async_event(*mut IbvContext, *mut IbvAsyncEvent) -> c_int;
     ibv_ack_async_event(*mut IbvAsyncEvent);
     ibv_query_device(*mut IbvContext, *mut IbvDeviceAttr) -> c_int;
-    ibv_query_port(*mut IbvContext, u8, *mut c_void) -> c_int;
-    ibv_query_gid(*mut IbvContext, u8, c_int, *mut c_void) -> c_int;
+    ibv_query_port(*mut IbvContext, u8, *mut PortAttr) -> c_int;
+    ibv_query_gid(*mut IbvContext, u8, c_int, *mut IbvGid) -> c_int;
     ibv_dereg_mr(*mut IbvMr) -> c_int;
 }

@@ -100,6 +100,12 @@ pub struct RdmaAddrInfo {
     pub ai_dst_addr: *mut sockaddr,
 }
 
+/// `struct rdma_cm_join_mc_attr_ex` is only handed through.
+#[repr(C)]
+pub struct RdmaCmJoinMcAttrEx {
+    pub _opaque: [u8; 0],
+}
+
 /// `enum rdma_port_space`.
 pub mod port_space {
     pub const IPOIB: i32 = 0x0002;

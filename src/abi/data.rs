@@ -121,7 +121,8 @@ pub struct Mr {
     pub lkey: u32,
 }
 
-/// What ibv_query_port fills (the first 48 bytes of `struct ibv_port_attr`), with room.
+/// What ibv_query_port fills (`struct ibv_port_attr`, of which `link_layer` and `flags` are the last ones that the
+/// exported function knows), with room.
 #[repr(C)]
 #[derive(Clone, Copy, Default)]
 pub struct PortAttr {

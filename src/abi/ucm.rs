@@ -1,7 +1,6 @@
 //! `<rdma/rdma_user_cm.h>`: the commands that librdmacm writes to an event channel's descriptor.
 //!
-//! A command is a header and its structure. Offsets below count from the start of the header; they are
-//! checked against the installed header by `c-tests/calls/ucm_abi.c`.
+//! A command is a header and its structure. Offsets below count from the start of the header.
 
 /// `struct rdma_ucm_cmd_hdr`: u32 cmd, u16 in, u16 out.
 pub const HEADER: usize = 8;
@@ -72,14 +71,14 @@ pub const QUERY_GID: u32 = 2;
 pub struct QueryAddrResp {
     pub node_guid: u64,
     pub port_num: u8,
-    _reserved: u8,
+    pub _reserved: u8,
     /// Big endian.
     pub pkey: u16,
     pub src_size: u16,
     pub dst_size: u16,
     pub src: libc::sockaddr_storage,
     pub dst: libc::sockaddr_storage,
-    _device: [u32; 2],
+    pub _device: [u32; 2],
 }
 
 /// Where the GID stands in a `struct sockaddr_ib` (`<rdma/ib_addr.h>` of the kernel, `sib_addr`).

@@ -69,13 +69,19 @@ pub struct IbvCompChannel {
 /// `struct ibv_mr` is only handed through.
 #[repr(C)]
 pub struct IbvMr {
-    _opaque: [u8; 0],
+    pub _opaque: [u8; 0],
 }
 
-/// `struct ibv_srq_init_attr_ex` and its kin are only handed through.
+/// `struct ibv_srq_init_attr` is only handed through.
 #[repr(C)]
-pub struct Opaque {
-    _opaque: [u8; 0],
+pub struct IbvSrqInitAttr {
+    pub _opaque: [u8; 0],
+}
+
+/// So is `struct ibv_srq_init_attr_ex`.
+#[repr(C)]
+pub struct IbvSrqInitAttrEx {
+    pub _opaque: [u8; 0],
 }
 
 /// `struct ibv_qp_cap`.
@@ -136,7 +142,7 @@ pub struct IbvQpAttr {
 #[repr(C)]
 pub struct QueryBuffer {
     pub attr: IbvQpAttr,
-    _rest: [u64; 32],
+    pub _rest: [u64; 32],
 }
 
 /// `IBV_QP_AV` of `enum ibv_qp_attr_mask`: the address vector is valid.

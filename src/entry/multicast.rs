@@ -1,8 +1,7 @@
 //! Joining multicast groups.
 
 use super::entry;
-use crate::abi::cm::RdmaCmId;
-use crate::abi::verbs::Opaque;
+use crate::abi::cm::{RdmaCmId, RdmaCmJoinMcAttrEx};
 use crate::reasons::calls;
 use crate::reasons::state::IdPtr;
 use crate::reasons::subject::given_address;
@@ -19,7 +18,7 @@ entry! {
 }
 
 entry! {
-    fn rdma_join_multicast_ex(id: *mut RdmaCmId, attr: *mut Opaque, context: *mut c_void) -> c_int, missing -1;
+    fn rdma_join_multicast_ex(id: *mut RdmaCmId, attr: *mut RdmaCmJoinMcAttrEx, context: *mut c_void) -> c_int, missing -1;
     @before |shim, call| shim.state().begin(IdPtr(id as usize), Stage::Multicast, Role::None, call.moment());
     // SAFETY: the program's id.
     failed |shim, ended, _rc| unsafe { calls::ended_on_id(shim, ended, id, |_, _, _| {}) };

@@ -2,7 +2,9 @@
 
 use super::entry;
 use crate::abi::cm::RdmaCmId;
-use crate::abi::verbs::{IbvPd, IbvQpInitAttr, IbvQpInitAttrEx, Opaque, INIT_ATTR_PD};
+use crate::abi::verbs::{
+    IbvPd, IbvQpInitAttr, IbvQpInitAttrEx, IbvSrqInitAttr, IbvSrqInitAttrEx, INIT_ATTR_PD,
+};
 use crate::boundary::{self, shim::Shim, Ended};
 use crate::pool::{bundle, create};
 use crate::real;
@@ -114,13 +116,13 @@ unsafe fn created(
 }
 
 entry! {
-    fn rdma_create_srq(id: *mut RdmaCmId, pd: *mut IbvPd, attr: *mut Opaque) -> c_int, missing -1;
+    fn rdma_create_srq(id: *mut RdmaCmId, pd: *mut IbvPd, attr: *mut IbvSrqInitAttr) -> c_int, missing -1;
     // SAFETY: the program's id.
     failed |shim, ended, _rc| unsafe { calls::ended_on_id(shim, ended, id, |_, _, _| {}) };
 }
 
 entry! {
-    fn rdma_create_srq_ex(id: *mut RdmaCmId, attr: *mut Opaque) -> c_int, missing -1;
+    fn rdma_create_srq_ex(id: *mut RdmaCmId, attr: *mut IbvSrqInitAttrEx) -> c_int, missing -1;
     // SAFETY: the program's id.
     failed |shim, ended, _rc| unsafe { calls::ended_on_id(shim, ended, id, |_, _, _| {}) };
 }

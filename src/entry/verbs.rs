@@ -44,7 +44,7 @@ entry! {
 }
 
 entry! {
-    fn ibv_create_srq(pd: *mut IbvPd, attr: *mut Opaque) -> *mut IbvSrq, missing null_mut();
+    fn ibv_create_srq(pd: *mut IbvPd, attr: *mut IbvSrqInitAttr) -> *mut IbvSrq, missing null_mut();
     @again pool::evict::make_room;
     after |shim, ended, rc| {
         objects::srq_made(shim, rc);

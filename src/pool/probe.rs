@@ -137,7 +137,7 @@ impl Probe {
         for port in 1..=2u8 {
             let mut attr = PortAttr::default();
             // SAFETY: as promised by the caller; there is room for what is filled.
-            let rc = unsafe { real::ibv_query_port()?(self.context, port, (&raw mut attr).cast()) };
+            let rc = unsafe { real::ibv_query_port()?(self.context, port, &raw mut attr) };
             if rc != 0 || attr.state != PORT_ACTIVE {
                 continue;
             }

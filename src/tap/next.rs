@@ -29,6 +29,17 @@ impl Next {
     }
 }
 
+type ThreeWords = unsafe extern "C-unwind" fn(c_int, c_int, usize) -> c_int;
+type Write = unsafe extern "C-unwind" fn(c_int, *const c_void, size_t) -> ssize_t;
+type Ioctl = unsafe extern "C-unwind" fn(c_int, u64, usize) -> c_int;
+type EpollCtl = unsafe extern "C-unwind" fn(c_int, c_int, c_int, *mut epoll_event) -> c_int;
+type Dup = unsafe extern "C-unwind" fn(c_int) -> c_int;
+type Dup2 = unsafe extern "C-unwind" fn(c_int, c_int) -> c_int;
+type Dup3 = unsafe extern "C-unwind" fn(c_int, c_int, c_int) -> c_int;
+type Close = unsafe extern "C-unwind" fn(c_int) -> c_int;
+type CloseRange = unsafe extern "C-unwind" fn(u32, u32, c_int) -> c_int;
+type Closefrom = unsafe extern "C-unwind" fn(c_int);
+
 static WRITE: Next = Next::new();
 static FCNTL: Next = Next::new();
 static FCNTL64: Next = Next::new();
@@ -67,7 +78,6 @@ extern "C-unwind" {
 /// As `write`.
 #[inline(always)]
 pub unsafe fn write(fd: c_int, buffer: *const c_void, size: size_t) -> ssize_t {
-    type Write = unsafe extern "C-unwind" fn(c_int, *const c_void, size_t) -> ssize_t;
     match WRITE.get() {
         // SAFETY: the address of `write`, which has this type; the caller's arguments.
         Some(f) => unsafe { std::mem::transmute::<usize, Write>(f)(fd, buffer, size) },
@@ -75,8 +85,6 @@ pub unsafe fn write(fd: c_int, buffer: *const c_void, size: size_t) -> ssize_t {
         None => unsafe { __write(fd, buffer, size) },
     }
 }
-
-type ThreeWords = unsafe extern "C-unwind" fn(c_int, c_int, usize) -> c_int;
 
 /// # Safety
 /// As `fcntl`. The third argument is passed on whether or not the program gave one: on Linux a variadic
@@ -96,7 +104,6 @@ pub unsafe fn fcntl64(fd: c_int, command: c_int, argument: usize) -> c_int {
 /// # Safety
 /// As `ioctl`.
 pub unsafe fn ioctl(fd: c_int, request: u64, argument: usize) -> c_int {
-    type Ioctl = unsafe extern "C-unwind" fn(c_int, u64, usize) -> c_int;
     match IOCTL.get() {
         // SAFETY: the address of `ioctl`; the caller's arguments.
         Some(f) => unsafe { std::mem::transmute::<usize, Ioctl>(f)(fd, request, argument) },
@@ -119,7 +126,6 @@ unsafe fn three(next: &Next, number: c_long, fd: c_int, command: c_int, argument
 /// # Safety
 /// As `epoll_ctl`.
 pub unsafe fn epoll_ctl(set: c_int, op: c_int, fd: c_int, event: *mut epoll_event) -> c_int {
-    type EpollCtl = unsafe extern "C-unwind" fn(c_int, c_int, c_int, *mut epoll_event) -> c_int;
     match EPOLL_CTL.get() {
         // SAFETY: the address of `epoll_ctl`; the caller's arguments.
         Some(f) => unsafe { std::mem::transmute::<usize, EpollCtl>(f)(set, op, fd, event) },
@@ -129,7 +135,6 @@ pub unsafe fn epoll_ctl(set: c_int, op: c_int, fd: c_int, event: *mut epoll_even
 }
 
 pub fn dup(fd: c_int) -> c_int {
-    type Dup = unsafe extern "C-unwind" fn(c_int) -> c_int;
     match DUP.get() {
         // SAFETY: the address of `dup`, which takes any number.
         Some(f) => unsafe { std::mem::transmute::<usize, Dup>(f)(fd) },
@@ -139,7 +144,6 @@ pub fn dup(fd: c_int) -> c_int {
 }
 
 pub fn dup2(old: c_int, new: c_int) -> c_int {
-    type Dup2 = unsafe extern "C-unwind" fn(c_int, c_int) -> c_int;
     match DUP2.get() {
         // SAFETY: the address of `dup2`, which takes any numbers.
         Some(f) => unsafe { std::mem::transmute::<usize, Dup2>(f)(old, new) },
@@ -150,7 +154,6 @@ pub fn dup2(old: c_int, new: c_int) -> c_int {
 }
 
 pub fn dup3(old: c_int, new: c_int, flags: c_int) -> c_int {
-    type Dup3 = unsafe extern "C-unwind" fn(c_int, c_int, c_int) -> c_int;
     match DUP3.get() {
         // SAFETY: the address of `dup3`, which takes any numbers.
         Some(f) => unsafe { std::mem::transmute::<usize, Dup3>(f)(old, new, flags) },
@@ -161,7 +164,6 @@ pub fn dup3(old: c_int, new: c_int, flags: c_int) -> c_int {
 
 #[inline(always)]
 pub fn close(fd: c_int) -> c_int {
-    type Close = unsafe extern "C-unwind" fn(c_int) -> c_int;
     match CLOSE.get() {
         // SAFETY: the address of `close`, which takes any number.
         Some(f) => unsafe { std::mem::transmute::<usize, Close>(f)(fd) },
@@ -172,7 +174,6 @@ pub fn close(fd: c_int) -> c_int {
 
 /// The first descriptor of a range, the last one, flags. libc has this since 2.34; before, nobody calls it.
 pub fn close_range(first: u32, last: u32, flags: c_int) -> c_int {
-    type CloseRange = unsafe extern "C-unwind" fn(u32, u32, c_int) -> c_int;
     match CLOSE_RANGE.get() {
         // SAFETY: the address of `close_range`, which takes any numbers.
         Some(f) => unsafe { std::mem::transmute::<usize, CloseRange>(f)(first, last, flags) },
@@ -182,7 +183,6 @@ pub fn close_range(first: u32, last: u32, flags: c_int) -> c_int {
 }
 
 pub fn closefrom(first: c_int) {
-    type Closefrom = unsafe extern "C-unwind" fn(c_int);
     match CLOSEFROM.get() {
         // SAFETY: the address of `closefrom`, which takes any number.
         Some(f) => unsafe { std::mem::transmute::<usize, Closefrom>(f)(first) },
@@ -199,4 +199,23 @@ pub fn close_all(first: u32, last: u32) {
             close(fd as c_int);
         });
     }
+}
+
+/// All of them as C declarations, to be compared with the headers.
+#[cfg(test)]
+pub fn declarations() -> Vec<String> {
+    use crate::headers::functions::{declaration, variadic};
+    vec![
+        declaration::<Write>("write"),
+        variadic::<ThreeWords>("fcntl"),
+        variadic::<ThreeWords>("fcntl64"),
+        variadic::<Ioctl>("ioctl"),
+        declaration::<EpollCtl>("epoll_ctl"),
+        declaration::<Dup>("dup"),
+        declaration::<Dup2>("dup2"),
+        declaration::<Dup3>("dup3"),
+        declaration::<Close>("close"),
+        declaration::<CloseRange>("close_range"),
+        declaration::<Closefrom>("closefrom"),
+    ]
 }
