@@ -47,11 +47,19 @@ check: build ## check symbols, needed libraries, size, header, pkg-config file a
 c-tests: ## build the C programs of the tests
 	$(Q)$(MAKE) --no-print-directory -s -C c-tests OUT=$(TARGET)/c-tests
 
-lab: setup build c-tests ## run the lab's tests; T="name..." for some of them
-	$(Q)c-tests/lab/run $(T)
+# What guests run on, and their device (docs/testing.md); a variable of the same name in the environment is not meant.
+lab_root = $(if $(filter command line,$(origin ROOT)),$(ROOT))
+lab_device = $(if $(filter command line,$(origin DEVICE)),$(filter-out rxe,$(DEVICE)))
 
-lab-shell: setup build c-tests ## a shell in a guest; TOPOLOGY=no-device, one-device (default), two-devices, two-guests
-	$(Q)c-tests/lab/shell $(or $(TOPOLOGY),one-device)
+lab: setup build c-tests ## run the lab's tests; T="name..." for some; ROOT=debian13 or bsymbolic; DEVICE=siw
+	$(Q)$(if $(lab_root),tools/root $(lab_root))
+	$(Q)$(if $(lab_device),tools/siw)
+	$(Q)LAB_ROOT=$(lab_root) c-tests/lab/run $(if $(lab_device),--topology $(lab_device)) $(T)
+
+lab-shell: setup build c-tests ## a shell in a guest; TOPOLOGY=no-device, one-device (default), two-devices, two-guests, siw; ROOT=
+	$(Q)$(if $(lab_root),tools/root $(lab_root))
+	$(Q)$(if $(filter siw,$(TOPOLOGY)),tools/siw)
+	$(Q)LAB_ROOT=$(lab_root) c-tests/lab/shell $(or $(TOPOLOGY),one-device)
 
 test: setup ## all tests: unit, C programs, lab
 	$(Q)tools/test
@@ -65,4 +73,4 @@ bench: setup build c-tests ## bare and preloaded in turn in one guest; what a ca
 clean: ## remove what was built (not what setup installed; for that: rm -rf .lab .venv)
 	$(Q)$(CARGO) clean $(CARGO_QUIET)
 	$(Q)$(MAKE) --no-print-directory -s -C c-tests OUT=$(TARGET)/c-tests clean
-	$(Q)rm -rf .lab/logs .lab/shell
+	$(Q)rm -rf .lab/logs* .lab/shell

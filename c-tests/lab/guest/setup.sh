@@ -16,9 +16,9 @@ set -e
 . "$LAB_DIR/guest/topology/$LAB_TOPOLOGY.sh"
 set +e
 
-# A device can be used when its port is active and the GID of its IPv4 address is there.
+# A device can be used when its port is active and the GID of its IPv4 address is there (iWARP has none of that kind).
 device_ready() {
-    grep -q ACTIVE "$1/ports/1/state" && grep -q ':ffff:0a4d:' "$1"/ports/1/gids/* 2>/dev/null
+    grep -q ACTIVE "$1/ports/1/state" && { grep -q RNIC "$1/node_type" || grep -q ':ffff:0a4d:' "$1"/ports/1/gids/* 2>/dev/null; }
 }
 
 for device in /sys/class/infiniband/*; do

@@ -86,13 +86,13 @@ end_group() {
 guest_env() { # TOPOLOGY DIR SIDE
     printf 'export LAB_TOPOLOGY=%q LAB_DIR=%q LAB_OUT=%q LAB_SIDE=%q\n' "$1" "$LAB_DIR" "$2" "$3"
     printf 'export LAB_LIB=%q CMSHIM_LIB=%q CMSHIM=%q BIN=%q\n' "$LAB_DIR/guest/lib.sh" "$CMSHIM_LIB" "$CMSHIM" "$BIN"
-    printf 'export PROMETHEUS=%q\n' "$STATE/prometheus/usr/bin"
+    printf 'export PROMETHEUS=%q SIW=%q\n' "$STATE/prometheus/usr/bin" "$STATE/siw"
     printf 'export PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin HOME=/root LC_ALL=C.UTF-8\n'
     local name
     for name in LAB_PATIENCE DEMO_PORT BENCH_ROUNDS BENCH_CYCLES BENCH_STARTS BENCH_CONNECTS; do
         [ -n "${!name:-}" ] && printf 'export %s=%q\n' "$name" "${!name}"
     done
-    return 0
+    root_env "$2"
 }
 
 # qemu's options for one end of the cable between two guests; nothing for one guest.

@@ -23,11 +23,15 @@ keep_a_copy() {
 }
 
 TOPOLOGIES="no-device one-device two-devices two-guests"
+MORE_TOPOLOGIES="siw"
 
 say() { printf '%s\n' "$*"; }
 die() { printf 'lab: %s\n' "$*" >&2; exit 2; }
 
-# The kernel that guests boot: LAB_KERNEL (a vmlinuz file), else the one that tools/setup unpacked,
+# shellcheck source=root.sh
+. "$LAB_DIR/host/root.sh"
+
+# The kernel that guests boot: LAB_KERNEL (a vmlinuz file), else the one that tools/setup or tools/root unpacked,
 # else the newest of the host that has Soft-RoCE.
 find_kernel() {
     local image version
@@ -35,7 +39,7 @@ find_kernel() {
         printf '%s\n' "$LAB_KERNEL"
         return
     fi
-    for image in $(printf '%s\n' "$STATE"/kernel/boot/vmlinuz-* /boot/vmlinuz-* | sort -t- -k2 -rV); do
+    for image in $(printf '%s\n' "$KERNELS"/boot/vmlinuz-* /boot/vmlinuz-* | sort -t- -k2 -rV); do
         version=${image##*/vmlinuz-}
         [ -r "$image" ] || continue
         if [ -n "$(find "${image%/boot/*}/lib/modules/$version/kernel" -name 'rdma_rxe.ko*' -print -quit 2>/dev/null)" ]; then

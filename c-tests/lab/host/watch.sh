@@ -60,7 +60,7 @@ has_room() { # TOPOLOGY RUNNING...
 }
 
 start_topology() {
-    local topology=$1 dir=$STATE/logs/$1 side key name limit
+    local topology=$1 dir=$LOGS/$1 side key name limit
     while read -r name limit _; do LIMIT[$topology/$name]=$limit; done <"$dir/.plan"
     say "lab: booting the guest of $topology ($(wc -l <"$dir/.plan") tests)"
     for side in $(sides_of "$topology"); do
@@ -85,7 +85,7 @@ step() {
 
 check_silence() { # TOPOLOGY SIDE
     local key=$1:$2 limit=${LAB_STILL:-300} size
-    size=$(stat -c %s "$STATE/logs/$1/.console$(suffix_of "$2")")
+    size=$(stat -c %s "$LOGS/$1/.console$(suffix_of "$2")")
     [ "$size" = "${SIZE[$key]}" ] || SIZE[$key]=$size HEARD[$key]=$SECONDS
     if [ $((SECONDS - HEARD[$key])) -gt "$limit" ]; then
         WHY[$1]="the guest hung: its console and its events have stood still for $limit s"
@@ -110,7 +110,7 @@ read_events() { # TOPOLOGY SIDE
             end) test_ended "$topology" "$name" "$status" "$secs" ;;
         esac
         [ "$what" = pulse ] || MOVED[$key]=$SECONDS
-    done < <(tail -n "+$((SEEN[$key] + 1))" "$STATE/logs/$topology/.events$(suffix_of "$side")")
+    done < <(tail -n "+$((SEEN[$key] + 1))" "$LOGS/$topology/.events$(suffix_of "$side")")
 }
 
 # With two guests a test has passed when both sides have.
@@ -127,7 +127,7 @@ test_ended() { # TOPOLOGY NAME STATUS SECONDS
 }
 
 result() { # TOPOLOGY NAME STATUS SECONDS
-    local dir=$STATE/logs/$1/$2
+    local dir=$LOGS/$1/$2
     case $3 in
         0) PASSED=$((PASSED + 1)); line pass "$@" ;;
         77) SKIPPED=$((SKIPPED + 1)); line skip "$@" "$(cat "$dir"/out "$dir"/?/out 2>/dev/null | grep -a '^skip' | tail -n 1)" ;;
@@ -138,7 +138,7 @@ result() { # TOPOLOGY NAME STATUS SECONDS
 # What tests did once more (once_more WHAT): counted, since a test that needs it often is not good.
 tell_retries() {
     local told
-    told=$(cat "$STATE"/logs/*/.retries 2>/dev/null)
+    told=$(cat "$LOGS"/*/.retries 2>/dev/null)
     [ -z "$told" ] || say "$told"
     say "lab: $(grep -c . <<<"$told") retries"
 }
@@ -156,7 +156,7 @@ line() { # WORD TOPOLOGY NAME STATUS SECONDS [NOTE]
 legible() { LC_ALL=C tr -cd '\t\n -~' | cut -c 1-300 | sed 's/^/    | /'; }
 
 show_failure() { # TOPOLOGY NAME
-    local dir=$STATE/logs/$1/$2 out
+    local dir=$LOGS/$1/$2 out
     for out in "$dir"/out "$dir"/[ab]/out; do
         [ -e "$out" ] || continue
         tail -n "${LAB_TAIL:-15}" "$out" | legible
@@ -167,7 +167,7 @@ show_failure() { # TOPOLOGY NAME
 
 # The guest is gone: whatever has no result has failed.
 close_topology() {
-    local topology=$1 dir=$STATE/logs/$1 side name word missing=()
+    local topology=$1 dir=$LOGS/$1 side name word missing=()
     for side in $(sides_of "$topology"); do
         wait "${PIDS[$topology:$side]}" 2>/dev/null
         read_events "$topology" "$side"
@@ -186,10 +186,10 @@ close_topology() {
 }
 
 explain_end() { # TOPOLOGY SIDE
-    local topology=$1 console=$STATE/logs/$1/.console$2
+    local topology=$1 console=$LOGS/$1/.console$2
     if grep -aqE 'Kernel panic' "$console"; then
         WHY[$topology]="the guest's kernel panicked"
-    elif [ ! -s "$STATE/logs/$topology/.events$2" ] && [ -z "${WHY[$topology]:-}" ]; then
+    elif [ ! -s "$LOGS/$topology/.events$2" ] && [ -z "${WHY[$topology]:-}" ]; then
         WHY[$topology]="the guest did not come up"
     fi
     say "lab: $topology${2:+ $2}: ${WHY[$topology]:-the guest ended early}; the end of its console:"
