@@ -1,6 +1,6 @@
-/* parts: queued requests unacked sync, each with -nonblock, too    Ids go to another channel: with events of theirs and of
+/* parts: queued requests requests-unread unacked sync same, each with -nonblock, too    Ids go to another channel: with events of theirs and of
  * others queued; a listener with connect requests queued; with an event that another thread acks late; and to no
- * channel (the id's calls then wait) and back. */
+ * channel (the id's calls then wait) and back; and to the channel that they are on. */
 #include "events.h"
 
 static struct rdma_event_channel *from, *to;
@@ -32,8 +32,8 @@ static void queued(void)
 
 /* Connect requests that wait at a listener (in the order in which they came, which is not printed) move with it; but the kernel leaves the ids of the new connections with the
  * old channel, so that librdmacm cannot use them on the new one and drops the events. The clients hear of it when the
- * old channel is closed. */
-static void requests(void)
+ * old channel is closed. Unread: the listener is destroyed where it has come to, and its requests with it. */
+static void requests(int unread)
 {
     enum { N = 6 };
     struct rdma_event_channel *cc = new_channel(0);
@@ -54,11 +54,16 @@ static void requests(void)
         TRY(rdma_destroy_id(id));
     }
     TRY(rdma_migrate_id(listener, to));
+    if (unread) {
+        TRY(rdma_destroy_id(listener));
+        say("kernel ids %d", kernel_ids());
+        listener = NULL;
+    }
     int left = readable(from->fd), moved = readable(to->fd);
     set_nonblock(to->fd, 1);
     say("from readable %d, to readable %d, took %ld", left, moved, take(to));
     say("to readable %d", readable(to->fd));
-    TRY(rdma_destroy_id(listener));
+    if (listener) TRY(rdma_destroy_id(listener));
     rdma_destroy_event_channel(from);
     from = new_channel(0);
     for (int i = 0; i < N; i++) cm_next("client", cc, NULL);
@@ -113,13 +118,33 @@ static void sync_and_back(void)
     rdma_destroy_id(other);
 }
 
+/* To the channel that it is on already, with events of it and of others that nobody has read. */
+static void same(void)
+{
+    struct rdma_cm_id *ids[6];
+    for (int i = 0; i < 6; i++) ids[i] = resolving(from, i);
+    settle();
+    say("from: took %ld", take(from));
+    for (int i = 0; i < 6; i += 2) TRY(rdma_migrate_id(ids[i], from));
+    drain("from", from);
+    for (int i = 0; i < 6; i++) MUST(!rdma_resolve_route(ids[i], 5000) && cm_ready(from, SOON));
+    settle();
+    say("from: took %ld", take(from));
+    for (int i = 1; i < 6; i += 2) TRY(rdma_migrate_id(ids[i], to));
+    for (int i = 1; i < 6; i += 2) TRY(rdma_migrate_id(ids[i], to));
+    drain("from", from);
+    drain("to", to);
+    for (int i = 0; i < 6; i++) TRY(rdma_destroy_id(ids[i]));
+}
+
 static void part(const char *name)
 {
     from = new_channel(is(name, "nonblock"));
     to = new_channel(is(name, "nonblock"));
     if (is(name, "queued")) queued();
-    else if (is(name, "requests")) requests();
+    else if (is(name, "requests")) requests(is(name, "unread"));
     else if (is(name, "unacked")) unacked();
+    else if (is(name, "same")) same();
     else sync_and_back();
     rdma_destroy_event_channel(from);
     rdma_destroy_event_channel(to);

@@ -1,4 +1,5 @@
-/* parts: block nonblock    Join and leave: with the event unread, taken, and taken but acked late by another thread. */
+/* parts: block nonblock, each with -stale, too    Join and leave: with the event unread, taken, and taken but acked late by another
+ * thread. Stale: the channel is closed with the id on it, whose number in the kernel is the next id's. */
 #include "events.h"
 
 static struct rdma_event_channel *ch;
@@ -32,6 +33,27 @@ static void *ack_late(void *event)
     return NULL;
 }
 
+static void stale(int nonblock)
+{
+    pthread_t thread;
+    join("239.1.2.1");
+    usleep(50000);
+    join("239.1.2.2");
+    usleep(50000);
+    rdma_ack_cm_event(next());
+    TRY(leave("239.1.2.2"));
+    rdma_destroy_qp(id);
+    rdma_destroy_event_channel(ch);
+    ch = new_channel(nonblock);
+    id = resolving(ch, 0);
+    struct rdma_cm_event *ev;
+    MUST(cm_ready(ch, SOON) && !rdma_get_cm_event(ch, &ev));
+    pthread_create(&thread, NULL, ack_late, ev);
+    TRY(rdma_destroy_id(id));
+    pthread_join(thread, NULL);
+    rdma_destroy_event_channel(ch);
+}
+
 static void part(const char *name)
 {
     struct sockaddr_in here = cm_addr(lab_addr(), 0);
@@ -40,6 +62,7 @@ static void part(const char *name)
     ch = new_channel(is(name, "nonblock"));
     MUST(!rdma_create_id(ch, &id, NULL, RDMA_PS_UDP) && !rdma_bind_addr(id, (struct sockaddr *)&here));
     MUST(!rdma_create_qp(id, NULL, &attr));
+    if (is(name, "stale")) return stale(is(name, "nonblock"));
     join("239.1.1.1");
     rdma_ack_cm_event(next());
     TRY(leave("239.1.1.1"));

@@ -4,6 +4,17 @@
 # The outputs of a mode are those of the scene NAME-MODE, so that line, shown, no_lines and at_most work for it.
 
 MODES=${MODES:-auto thread off} # inline is what auto does here (core/src/config/typed.rs)
+ALL_MODES="auto inline thread off policy" # policy: auto under a tenant policy that lets everybody in
+
+settings_of() { # MODE
+    case $1 in
+        policy)
+            printf 'version = 1\ndefault = "allow"\n' >"$LAB_TMP/allow.toml"
+            echo "CMSHIM_EVENTS_MODE=auto CMSHIM_TENANT_POLICY=$LAB_TMP/allow.toml"
+            ;;
+        *) echo "CMSHIM_EVENTS_MODE=$1" ;;
+    esac
+}
 
 play_bare() { # NAME
     (scene=$1 play bare)
@@ -15,7 +26,8 @@ play_mode() { # NAME MODE number [KEY=VALUE…]
         port=$((port + $3))
         shift 3
         eval "scene_$name-$mode() { scene_$name; }"
-        scene=$name-$mode settings=(CMSHIM_EVENTS_MODE="$mode" "$@")
+        # shellcheck disable=SC2207 # no spaces in them
+        scene=$name-$mode settings=($(settings_of "$mode") "$@")
         play shim
     )
 }

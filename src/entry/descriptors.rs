@@ -70,8 +70,10 @@ pub unsafe extern "C-unwind" fn epoll_ctl(
 ) -> c_int {
     // SAFETY: the program's arguments.
     unsafe {
-        descriptors::about_to_add(op, fd, event);
-        next::epoll_ctl(set, op, fd, event)
+        match descriptors::about_to_add(op, fd, event) {
+            Some(mut instead) => next::epoll_ctl(set, op, fd, &mut instead),
+            None => next::epoll_ctl(set, op, fd, event),
+        }
     }
 }
 
@@ -130,7 +132,6 @@ pub unsafe extern "C-unwind" fn close_range(first: c_uint, last: c_uint, flags: 
     match own {
         None => next::close_range(first, last, flags),
         Some(ranges) => ranges
-            .into_iter()
             .map(|(first, last)| next::close_range(first, last, flags))
             .fold(0, c_int::min),
     }
@@ -143,7 +144,7 @@ pub unsafe extern "C-unwind" fn closefrom(first: c_int) {
     // libc's own also works where the kernel has no close_range.
     match descriptors::about_to_close_range(first.max(0) as c_uint, c_uint::MAX) {
         None => next::closefrom(first),
-        Some(ranges) => ranges.into_iter().for_each(|range| match range {
+        Some(ranges) => ranges.for_each(|range| match range {
             (first, c_uint::MAX) => next::closefrom(first as c_int),
             (first, last) => next::close_all(first, last),
         }),

@@ -1,15 +1,20 @@
 //! The aggregator: one thread that takes the events of all channels, where the configuration asks for it.
+//!
+//! It never stands between a program and its events: a channel that it cannot read (the kernel takes commands only from a
+//! thread with the credentials of the one that opened the channel, `ib_safe_file_access`) goes back to the program's own
+//! threads, and all channels do when it ends.
 
-use super::channel::{AppFd, KernelFd, Locked, Tap};
-use super::{ready, waiting};
+use super::channel::{AppFd, How, KernelFd, Locked, Tap};
+use super::{descriptors, ready, swap, table, waiting};
 use crate::boundary::guard;
 use crate::boundary::shim::{self, Shim};
 use crate::lock::lock;
-use crate::sys;
+use crate::sys::{self, memory};
 use cmshim_core::codes::errno;
 use cmshim_core::config::cpus::Cpus;
 use libc::{c_int, epoll_event};
-use std::sync::atomic::Ordering;
+use std::collections::HashMap;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::Mutex;
 use std::time::{Duration, Instant};
 
@@ -17,22 +22,35 @@ const STACK: usize = 256 * 1024;
 /// How often it looks whether anybody is left to work for.
 const LOOK_UP_MS: c_int = 1_000;
 const EVENTS: usize = 64;
+/// Rounds in a row that tell only of channels that are not ours, after which the set is not believed to be ours either: a
+/// channel that ends while its event is under way makes one.
+const STRANGE: u32 = 64;
 
 /// The thread of this process. Lock order: taken under a channel's lock, nothing is taken under it.
 #[derive(Default)]
-pub struct Aggregator(Mutex<Work>);
+pub struct Aggregator {
+    work: Mutex<Work>,
+    /// Channels have events that could not be shown: to be tried again.
+    unshown: AtomicBool,
+}
 
 #[derive(Default)]
 struct Work {
     /// The epoll set of all channels' kernel descriptors.
     set: Option<c_int>,
-    channels: usize,
+    /// The channels in it, by what the set says of them: a number that stands for a channel only if it is here.
+    channels: HashMap<u64, &'static Tap>,
     running: bool,
+}
+
+/// What the set says of a channel.
+fn key(tap: &Tap) -> u64 {
+    std::ptr::from_ref(tap) as u64
 }
 
 /// Has the thread take the channel's events; false if there can be none.
 pub fn add(shim: &'static Shim, tap: &'static Tap, kernel: KernelFd) -> bool {
-    let mut work = lock(&shim.state().tap.aggregator.0);
+    let mut work = lock(&shim.state().tap.aggregator.work);
     let Some(set) = work.set.or_else(make_set) else {
         return false;
     };
@@ -43,35 +61,35 @@ pub fn add(shim: &'static Shim, tap: &'static Tap, kernel: KernelFd) -> bool {
     work.running = true;
     let mut event = epoll_event {
         events: libc::EPOLLIN as u32,
-        u64: std::ptr::from_ref(tap) as u64,
+        u64: key(tap),
     };
     // SAFETY: `event` lives across the call.
     let added =
         unsafe { super::next::epoll_ctl(set, libc::EPOLL_CTL_ADD, kernel.0, &mut event) == 0 };
-    work.channels += usize::from(added);
+    if added {
+        work.channels.insert(key(tap), tap);
+    }
     added
 }
 
 fn make_set() -> Option<c_int> {
     // SAFETY: no pointer is passed.
     let set = unsafe { libc::epoll_create1(libc::EPOLL_CLOEXEC) };
-    (set >= 0).then(|| super::swap::move_up(set).unwrap_or(set))
+    (set >= 0).then(|| swap::move_up(set))
 }
 
 /// The channel is gone; false if its descriptor was something else already. (A channel that the program closed past us
 /// left the set when its last descriptor was closed.)
-pub fn remove(shim: &'static Shim, kernel: KernelFd) -> bool {
-    let mut work = lock(&shim.state().tap.aggregator.0);
-    let removed = work
-        .set
-        .is_some_and(|set| ready::epoll(AppFd(set), libc::EPOLL_CTL_DEL, kernel.0, 0));
-    work.channels -= usize::from(removed);
-    removed
+pub fn remove(shim: &'static Shim, tap: &'static Tap, kernel: KernelFd) -> bool {
+    let mut work = lock(&shim.state().tap.aggregator.work);
+    work.channels.remove(&key(tap));
+    work.set
+        .is_some_and(|set| ready::epoll(AppFd(set), libc::EPOLL_CTL_DEL, kernel.0, 0))
 }
 
 /// A descriptor of ours has a new number: the set itself, or a channel's kernel descriptor.
 pub fn renumber(shim: &'static Shim, from: c_int, to: c_int, tap: Option<&'static Tap>) {
-    let mut work = lock(&shim.state().tap.aggregator.0);
+    let mut work = lock(&shim.state().tap.aggregator.work);
     if work.set == Some(from) {
         work.set = Some(to);
     }
@@ -84,7 +102,7 @@ pub fn renumber(shim: &'static Shim, from: c_int, to: c_int, tap: Option<&'stati
             true => 0,
             false => libc::EPOLLIN as u32,
         },
-        u64: std::ptr::from_ref(tap) as u64,
+        u64: key(tap),
     };
     // SAFETY: `event` lives across the call.
     unsafe { super::next::epoll_ctl(set, libc::EPOLL_CTL_ADD, to, &mut event) };
@@ -93,12 +111,12 @@ pub fn renumber(shim: &'static Shim, from: c_int, to: c_int, tap: Option<&'stati
 /// Listens to the channel, or stops until there is room in its queue. Under the channel's lock, so that the
 /// two never cross.
 fn listen(shim: &'static Shim, tap: &'static Tap, on: bool) {
-    let Some(set) = lock(&shim.state().tap.aggregator.0).set else {
+    let Some(set) = lock(&shim.state().tap.aggregator.work).set else {
         return;
     };
     let mut event = epoll_event {
         events: if on { libc::EPOLLIN as u32 } else { 0 },
-        u64: std::ptr::from_ref(tap) as u64,
+        u64: key(tap),
     };
     // SAFETY: `event` lives across the call.
     unsafe { super::next::epoll_ctl(set, libc::EPOLL_CTL_MOD, tap.kernel().0, &mut event) };
@@ -132,9 +150,7 @@ pub fn drained(tap: &'static Tap) {
         }
         return;
     }
-    if let Some(link) = locked.link.take() {
-        link.unlink(tap.app());
-    }
+    locked.nothing_queued(tap.app());
     resume(tap, &mut locked);
 }
 
@@ -160,20 +176,32 @@ fn run(shim: &'static Shim) {
     guard::run(|| place(&shim.config.events.cpus));
     let busy = shim.config.events.busy_poll;
     let mut awake_until = Instant::now();
+    let mut strange = 0;
     loop {
         let wait = match Instant::now() < awake_until {
             true => 0,
             false => LOOK_UP_MS,
         };
         let round = guard::run(|| round(shim, wait));
+        strange = match round {
+            Some(Round::Strange) => strange + 1,
+            _ => 0,
+        };
         match round {
             None => {
+                hand_over_all(shim, "it broke");
                 shim.broke();
                 return;
             }
-            Some(0) if wait != 0 && ended(shim) => return,
-            Some(0) => {}
-            Some(_) => awake_until = later(busy),
+            Some(Round::Lost(why)) => return hand_over_all(shim, &why),
+            Some(_) if memory::short() => return hand_over_all(shim, "no memory"),
+            Some(Round::Strange) if strange > STRANGE => {
+                return hand_over_all(shim, "its epoll set tells of other files");
+            }
+            Some(Round::Strange) => {}
+            Some(Round::Quiet) if wait != 0 && ended(shim) => return,
+            Some(Round::Quiet) => {}
+            Some(Round::Busy) => awake_until = later(busy),
         }
     }
 }
@@ -182,31 +210,67 @@ fn later(busy: Duration) -> Instant {
     Instant::now() + busy
 }
 
-/// Waits for channels with events and takes them; the number of channels.
-fn round(shim: &'static Shim, wait_ms: c_int) -> usize {
+/// What a look at the channels brought.
+enum Round {
+    Quiet,
+    Busy,
+    /// Only of channels that there are not.
+    Strange,
+    /// The set is no more: the program has closed it by a system call of its own.
+    Lost(String),
+}
+
+/// Waits for channels with events and takes them.
+fn round(shim: &'static Shim, wait_ms: c_int) -> Round {
+    let shared = &shim.state().tap.aggregator;
     // Asked each time: it may have made way for a file of the program.
-    let Some(set) = lock(&shim.state().tap.aggregator.0).set else {
-        return 0;
+    let Some(set) = lock(&shared.work).set else {
+        return Round::Lost("its epoll set is gone".to_owned());
     };
     let mut events = [epoll_event { events: 0, u64: 0 }; EVENTS];
     // SAFETY: `events` is writable for that many.
     let n = unsafe { libc::epoll_wait(set, events.as_mut_ptr(), EVENTS as c_int, wait_ms) };
-    let n = usize::try_from(n).unwrap_or(0);
-    for event in &events[..n] {
-        // SAFETY: the address of a tap, which is never freed.
-        if let Some(tap) = unsafe { (event.u64 as *const Tap).as_ref() } {
-            take(shim, tap);
-        }
+    let Ok(n) = usize::try_from(n) else {
+        let error = std::io::Error::last_os_error();
+        // It may have got another number meanwhile.
+        let moved = lock(&shared.work).set != Some(set);
+        return match error.raw_os_error() {
+            Some(libc::EBADF | libc::EINVAL) if !moved => {
+                Round::Lost(format!("epoll_wait: {}", errno::told_of(&error)))
+            }
+            _ => Round::Quiet,
+        };
+    };
+    if shared.unshown.swap(false, Ordering::AcqRel) {
+        show_again(shim);
     }
-    n
+    let known = |event: &epoll_event| lock(&shared.work).channels.get(&{ event.u64 }).copied();
+    let mut ours = 0;
+    for tap in events[..n].iter().filter_map(known) {
+        take(shim, tap);
+        ours += 1;
+    }
+    match (n, ours) {
+        (0, _) => Round::Quiet,
+        (_, 0) => Round::Strange,
+        _ => Round::Busy,
+    }
 }
 
 fn take(shim: &'static Shim, tap: &'static Tap) {
     let mut locked = tap.lock();
-    if tap.how() != super::channel::How::Thread {
+    if tap.how() != How::Thread {
         return;
     }
-    let count = tap.read_ahead(&mut locked, shim.config.events.batch);
+    let count = match tap.read_ahead(&mut locked, shim.config.events.batch) {
+        Ok(count) => count,
+        Err(libc::EAGAIN | libc::EINTR) => 0,
+        Err(why) => {
+            hand_over(shim, tap, &mut locked);
+            drop(locked);
+            return not_readable(why);
+        }
+    };
     if tap.paused.load(Ordering::Acquire) {
         listen(shim, tap, false);
     }
@@ -216,10 +280,80 @@ fn take(shim: &'static Shim, tap: &'static Tap) {
     }
 }
 
+fn not_readable(why: c_int) {
+    static TOLD: AtomicBool = AtomicBool::new(false);
+    if !TOLD.swap(true, Ordering::AcqRel) {
+        let why = errno::told_of(&std::io::Error::from_raw_os_error(why));
+        log::warn!(
+            "the thread that reads events cannot read those of an event channel ({why}): the program's own threads read \
+             them, and those of other channels where it is so"
+        );
+    }
+}
+
+/// The program's own threads read the channel from now on: non-blocking, many events at once as without the thread; blocking,
+/// as bare. Under the channel's lock.
+fn hand_over(shim: &'static Shim, tap: &'static Tap, _locked: &mut Locked) {
+    let (app, kernel) = (tap.app(), tap.kernel());
+    remove(shim, tap, kernel);
+    let on = descriptors::is_nonblocking(app.0);
+    swap::set_nonblocking(kernel.0, on);
+    tap.nonblocking.store(on, Ordering::Release);
+    tap.paused.store(false, Ordering::Release);
+    // Before the channel says that it is readable: who comes then must not be told that there is nothing.
+    tap.set_how(How::Inline);
+    ready::epoll(app, libc::EPOLL_CTL_ADD, kernel.0, libc::EPOLLIN as u32);
+    waiting::wake(tap);
+}
+
+/// The thread ends before the program does.
+fn hand_over_all(shim: &'static Shim, why: &str) {
+    let channels = guard::run(|| {
+        let mut work = lock(&shim.state().tap.aggregator.work);
+        work.running = false;
+        // Not closed: its number may be another file's by now.
+        if let Some(set) = work.set.take() {
+            table::hide(set, false);
+        }
+        std::mem::take(&mut work.channels)
+    });
+    for tap in channels.unwrap_or_default().into_values() {
+        guard::run(|| {
+            let mut locked = tap.lock();
+            if tap.how() == How::Thread {
+                hand_over(shim, tap, &mut locked);
+            }
+        });
+    }
+    guard::run(|| {
+        log::warn!(
+            "the thread that reads events ends ({why}): the program's own threads read them"
+        );
+    });
+}
+
+/// The events of a channel could not be shown to the program.
+pub fn show_later(tap: &Tap) {
+    if let Some(shim) = shim::existing().filter(|_| tap.how() == How::Thread) {
+        let shared = &shim.state().tap.aggregator;
+        shared.unshown.store(true, Ordering::Release);
+    }
+}
+
+fn show_again(shim: &'static Shim) {
+    let channels = lock(&shim.state().tap.aggregator.work).channels.clone();
+    for tap in channels.into_values() {
+        let mut locked = tap.lock();
+        if tap.how() == How::Thread && !tap.queue.is_empty() {
+            tap.show(&mut locked);
+        }
+    }
+}
+
 /// Is nobody left to work for? A process whose main thread called pthread_exit ends with its last thread.
 fn ended(shim: &'static Shim) -> bool {
-    let mut work = lock(&shim.state().tap.aggregator.0);
-    if work.channels > 0 && !sys::last_thread() {
+    let mut work = lock(&shim.state().tap.aggregator.work);
+    if !work.channels.is_empty() && !sys::last_thread() {
         return false;
     }
     work.running = false;

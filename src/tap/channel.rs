@@ -6,7 +6,7 @@ use super::waiting::Waiters;
 use crate::lock::lock;
 use cmshim_core::ahead::{Behind, Queue};
 use libc::c_int;
-use std::sync::atomic::{AtomicBool, AtomicI32, AtomicU8, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicI32, AtomicPtr, AtomicU8, Ordering};
 use std::sync::{Mutex, MutexGuard};
 
 /// The descriptor that the program knows.
@@ -53,7 +53,7 @@ pub struct Tap {
     pub queue: Queue,
     /// The aggregator waits for room in the queue.
     pub paused: AtomicBool,
-    pub waiters: Waiters,
+    waiters: AtomicPtr<Waiters>,
     locked: Mutex<Locked>,
 }
 
@@ -65,6 +65,15 @@ pub struct Locked {
     pub buffers: Option<Box<Buffers>>,
     /// What makes the program's descriptor readable while events are in the queue.
     pub link: Option<Link>,
+}
+
+impl Locked {
+    /// The channel is readable only if the kernel has an event.
+    pub fn nothing_queued(&mut self, app: AppFd) {
+        if let Some(link) = &mut self.link {
+            link.disarm(app);
+        }
+    }
 }
 
 impl Tap {
@@ -80,7 +89,7 @@ impl Tap {
             full: AtomicBool::new(false),
             queue: Queue::new(RING),
             paused: AtomicBool::new(false),
-            waiters: Waiters::new(),
+            waiters: AtomicPtr::new(Waiters::fresh()),
             locked: Mutex::default(),
         }
     }
@@ -130,6 +139,20 @@ impl Tap {
         self.app.store(app.0, Ordering::Release);
         self.kernel.store(kernel.0, Ordering::Release);
         self.set_how(how);
+    }
+
+    /// The threads that wait for an event of the channel.
+    pub fn waiters(&self) -> &'static Waiters {
+        // SAFETY: from `Waiters::fresh`, and never freed.
+        unsafe { &*self.waiters.load(Ordering::Acquire) }
+    }
+
+    /// The channel ends. Threads that still wait for it (or left by cancellation or longjmp, which nobody can tell apart)
+    /// wait on, as bare, and learn nothing of the next channel.
+    pub fn leave_waiters(&self) {
+        if !self.waiters().nobody() {
+            self.waiters.store(Waiters::fresh(), Ordering::Release);
+        }
     }
 
     pub fn lock(&self) -> MutexGuard<'_, Locked> {

@@ -1,7 +1,7 @@
 //! One `write` on an event channel's descriptor: which command is it, and what is to be done about it.
 
 use super::channel::{How, Tap};
-use super::handles::{GROUPS, IDS, LISTENERS, OWNERS};
+use super::handles::{self, GROUPS, IDS, LISTENERS, OWNERS};
 use super::{next, serve, undo};
 use crate::abi::ucm::*;
 use crate::boundary::guard;
@@ -165,6 +165,7 @@ unsafe fn created(tap: &Tap, command: &Command) -> ssize_t {
         let written = command.forward(tap);
         if command.went_well(written) {
             if let Some(handle) = answered(command, CREATE_ID_RESPONSE) {
+                handles::is_new(handle);
                 IDS.set(handle, command.u64(CREATE_ID_UID));
             }
         }

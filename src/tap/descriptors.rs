@@ -108,7 +108,7 @@ pub fn about_to_replace(from: c_int, to: c_int, flags: c_int) -> Result<(), c_in
             lifetime::replaced(shim, tap);
             true
         }
-        None => way::make(shim, to),
+        None => !swap::is_ours(to) || way::make(shim, to),
     });
     match way {
         Some(false) => Err(libc::EMFILE),
@@ -116,29 +116,39 @@ pub fn about_to_replace(from: c_int, to: c_int, flags: c_int) -> Result<(), c_in
     }
 }
 
-/// The program is about to put the channel into an epoll set.
+/// All that may stand beside EPOLLEXCLUSIVE (`EPOLLEXCLUSIVE_OK_BITS`, fs/eventpoll.c).
+const BESIDE_EXCLUSIVE: u32 = (libc::EPOLLIN
+    | libc::EPOLLOUT
+    | libc::EPOLLERR
+    | libc::EPOLLHUP
+    | libc::EPOLLWAKEUP
+    | libc::EPOLLET) as u32;
+
+/// The program is about to put the channel into an epoll set; what is asked of the kernel instead, if anything.
 ///
 /// # Safety
 /// `event` is null or readable.
-pub unsafe fn about_to_add(op: c_int, fd: c_int, event: *const epoll_event) {
+pub unsafe fn about_to_add(op: c_int, fd: c_int, event: *const epoll_event) -> Option<epoll_event> {
     if op != libc::EPOLL_CTL_ADD {
-        return;
+        return None;
     }
-    let Some(tap) = table::find(fd) else { return };
-    match tap.how() {
-        How::Plain => expose(tap, false),
-        How::Inline => {
-            // SAFETY: as promised by the caller.
-            let events = unsafe { event.as_ref() }.map_or(0, |event| event.events);
-            // The kernel takes no epoll set with this flag (EINVAL).
-            if events & libc::EPOLLEXCLUSIVE as u32 != 0 {
-                if let Some(shim) = hooked() {
-                    guard::run(|| lifetime::undo_swap(shim, tap));
-                }
-            }
-        }
-        _ => {}
+    let tap = table::find(fd)?;
+    if tap.how() == How::Plain {
+        expose(tap, false);
     }
+    if tap.kernel().0 == tap.app().0 {
+        return None;
+    }
+    // With this flag the kernel takes no epoll set, which the descriptor is (EINVAL). Without it all who wait wake, which the
+    // flag allows: "one or more" (epoll_ctl(2)).
+    const EXCLUSIVE: u32 = libc::EPOLLEXCLUSIVE as u32;
+    // SAFETY: as promised by the caller.
+    let asked = *unsafe { event.as_ref() }?;
+    (asked.events & EXCLUSIVE != 0 && asked.events & !(EXCLUSIVE | BESIDE_EXCLUSIVE) == 0)
+        .then_some(epoll_event {
+            events: asked.events & !EXCLUSIVE,
+            u64: asked.u64,
+        })
 }
 
 /// May the program close that number? One of ours is not open for it.
@@ -152,11 +162,11 @@ pub fn may_close(fd: c_int) -> bool {
         guard::run(|| lifetime::replaced(shim, tap));
         return true;
     }
-    false
+    guard::run(|| !swap::is_ours(fd)).unwrap_or(true)
 }
 
 /// The program closes all numbers from `first` to `last`; the ranges that are its own.
-pub fn about_to_close_range(first: u32, last: u32) -> Option<Vec<(u32, u32)>> {
+pub fn about_to_close_range(first: u32, last: u32) -> Option<impl Iterator<Item = (u32, u32)>> {
     let shim = hooked()?;
     guard::run(|| {
         for tap in table::all() {
@@ -164,6 +174,6 @@ pub fn about_to_close_range(first: u32, last: u32) -> Option<Vec<(u32, u32)>> {
                 lifetime::replaced(shim, tap);
             }
         }
-        table::without_hidden(first, last)
-    })
+    });
+    Some(table::without_hidden(first, last))
 }

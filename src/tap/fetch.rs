@@ -5,8 +5,8 @@
 //! events.
 
 use super::channel::{How, KernelFd, Locked, Tap};
-use super::next;
 use super::ready::Link;
+use super::{handles, next};
 use crate::abi::ucm::{cmd, GET_EVENT_SIZE};
 use crate::boundary::guard;
 use crate::stats::{self, Counter};
@@ -14,7 +14,7 @@ use crate::tenant;
 use cmshim_core::ahead::{Event, BYTES};
 use cmshim_core::codes::errno;
 use libc::{c_int, c_void, iovec};
-use std::sync::atomic::Ordering;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 /// The most events taken with one system call.
 pub const MOST: usize = 16;
@@ -104,26 +104,20 @@ impl Tap {
         if !self.never_waits() {
             return Fetched::Changed;
         }
-        let link = match locked.link.is_some() {
-            true => None,
-            false => Link::reserve(),
-        };
-        let most = match link.is_some() || locked.link.is_some() {
-            true => self.queue.room(&locked.behind, batch).max(1),
-            false => 1,
+        if locked.link.is_none() {
+            locked.link = Link::reserve();
+        }
+        let most = match locked.link {
+            Some(_) => self.queue.room(&locked.behind, batch).max(1),
+            None => 1,
         };
         match self.take(&mut locked, most) {
             Ok(mut events) => {
                 let first = events.remove(0);
-                self.keep(&mut locked, events, link);
+                self.keep(&mut locked, events);
                 Fetched::Event(first)
             }
-            Err(errno) => {
-                if let Some(link) = link {
-                    link.forget();
-                }
-                Fetched::Errno(errno)
-            }
+            Err(errno) => Fetched::Errno(errno),
         }
     }
 
@@ -151,7 +145,12 @@ impl Tap {
         let buffers = locked.buffers.get_or_insert_with(Buffers::new);
         let mut events = buffers.fill(self.kernel(), most)?.to_vec();
         let now = stats::now_ns();
-        events.iter_mut().for_each(|event| event.stamp(now));
+        for event in &mut events {
+            event.stamp(now);
+            if event.is_connect_request() {
+                handles::is_new(event.handle());
+            }
+        }
         stats::batch(events.len());
         self.full
             .store(most > 1 && events.len() == most, Ordering::Relaxed);
@@ -162,42 +161,31 @@ impl Tap {
     }
 
     /// Puts events into the queue, and makes the channel readable for them.
-    fn keep(&self, locked: &mut Locked, events: Vec<Event>, link: Option<Link>) {
+    fn keep(&self, locked: &mut Locked, events: Vec<Event>) {
         if events.is_empty() {
-            if let Some(link) = link {
-                link.forget();
-            }
             return;
         }
         self.queue.put(&mut locked.behind, events);
-        self.show(locked, link);
+        self.show(locked);
     }
 
-    /// Makes the channel readable, with a place kept before or a new one.
-    pub fn show(&self, locked: &mut Locked, link: Option<Link>) {
+    /// Makes the channel readable; false if the kernel has no memory for that.
+    pub fn show(&self, locked: &mut Locked) -> bool {
+        let app = self.app();
         // The kernel's descriptor is not in the set of the aggregator's channels, so that what is refused wakes nobody. Who
         // waits edge by edge is told of more events by an eventfd that is put there anew.
         if self.how() == How::Thread {
-            if let Some(link) = locked.link.take() {
-                link.unlink(self.app());
-            }
+            locked.nothing_queued(app);
         }
-        if locked.link.is_some() {
-            if let Some(link) = link {
-                link.forget();
-            }
-            return;
+        if locked.link.is_none() {
+            locked.link = Link::reserve();
         }
-        locked.link = link
-            .or_else(Link::reserve)
-            .and_then(|link| link.put(self.app()));
-        if locked.link.is_none() && self.swapped() {
-            log::warn!(
-                "an event channel cannot be made readable for events that were read ahead ({}): \
-                 a program that waits on its descriptor may not see them at once",
-                errno::told_of(&std::io::Error::last_os_error())
-            );
+        let shown = locked.link.as_mut().is_some_and(|link| link.arm(app));
+        if !shown {
+            not_shown();
+            super::aggregator::show_later(self);
         }
+        shown
     }
 
     /// The queue has run empty: looks for more if the last batch was a full one, or else says that there is
@@ -212,27 +200,37 @@ impl Tap {
             let most = self.queue.room(&locked.behind, batch);
             if most > 0 {
                 if let Ok(events) = self.take(&mut locked, most) {
-                    self.keep(&mut locked, events, None);
+                    self.keep(&mut locked, events);
                     return;
                 }
             }
         }
-        if let Some(link) = locked.link.take() {
-            link.unlink(self.app());
-        }
+        locked.nothing_queued(self.app());
     }
 
-    /// Fills the queue for the aggregator; the number of events, 0 if there was none or no room.
-    pub fn read_ahead(&self, locked: &mut Locked, batch: usize) -> usize {
+    /// Fills the queue for the aggregator; the number of events (0 if there was no room), or errno.
+    pub fn read_ahead(&self, locked: &mut Locked, batch: usize) -> Result<usize, c_int> {
         let most = self.queue.room(&locked.behind, batch);
         if most == 0 {
             stats::add(Counter::RingFull, 1);
             self.paused.store(true, Ordering::Release);
-            return 0;
+            return Ok(0);
         }
-        let events = self.take(locked, most).unwrap_or_default();
+        let events = self.take(locked, most)?;
         let count = events.len();
-        self.keep(locked, events, None);
-        count
+        self.keep(locked, events);
+        Ok(count)
+    }
+}
+
+fn not_shown() {
+    static TOLD: AtomicBool = AtomicBool::new(false);
+    let why = std::io::Error::last_os_error();
+    if !TOLD.swap(true, Ordering::AcqRel) {
+        log::warn!(
+            "an event channel cannot be made readable for events that were read ahead ({}): a program that waits on its \
+             descriptor may not see them at once",
+            errno::told_of(&why)
+        );
     }
 }

@@ -2,16 +2,19 @@
 //! written in the middle of the program's own calls: handles are small numbers that the kernel hands out
 //! from the lowest (`xa_alloc`, drivers/infiniband/core/ucma.c), each to one id or group of the whole host.
 
+use std::ptr::null_mut;
 use std::sync::atomic::{AtomicPtr, AtomicU64, Ordering};
 
-const PAGE: usize = 1024;
-const PAGES: usize = 1024;
+/// Handles have 32 bits: a table of tables of tables.
+const FAN: usize = 1 << 10;
+const TOP: usize = 1 << 12;
 
-type Page = [AtomicU64; PAGE];
+type Leaf = [AtomicU64; FAN];
+type Branch = [AtomicPtr<Leaf>; FAN];
 
-/// A value for each handle; 0 is none. Handles of a million and more have none.
+/// A value for each handle; 0 is none.
 pub struct Handles {
-    pages: [AtomicPtr<Page>; PAGES],
+    branches: [AtomicPtr<Branch>; TOP],
 }
 
 /// uid of each id.
@@ -22,14 +25,24 @@ pub static LISTENERS: Handles = Handles::new();
 pub static GROUPS: Handles = Handles::new();
 /// Handle of the id that joined each group, plus one.
 pub static OWNERS: Handles = Handles::new();
-
+/// The channel on which each connect request came that has moved to another one with its listener: the kernel leaves its id
+/// there (`ucma_migrate_id`, drivers/infiniband/core/ucma.c).
+pub static ORIGINS: Handles = Handles::new();
 /// Events of each id that nobody will see any more, though the id lives: the kernel still counts them.
 pub static NEVER_SEEN: Handles = Handles::new();
+
+/// The kernel has given this handle to a new id. What is known of an older one is of no interest any more: the kernel destroys
+/// the ids of a channel that is closed without a command for each.
+pub fn is_new(handle: u32) {
+    for of_ids in [&IDS, &LISTENERS, &ORIGINS, &NEVER_SEEN] {
+        of_ids.take(handle);
+    }
+}
 
 impl Handles {
     const fn new() -> Handles {
         Handles {
-            pages: [const { AtomicPtr::new(std::ptr::null_mut()) }; PAGES],
+            branches: [const { AtomicPtr::new(null_mut()) }; TOP],
         }
     }
 
@@ -44,12 +57,14 @@ impl Handles {
     }
 
     pub fn set(&self, handle: u32, value: u64) {
-        if self.entry(handle).is_none() {
-            self.add_page(handle);
-        }
-        if let Some(entry) = self.entry(handle) {
-            entry.store(value, Ordering::Release);
-        }
+        let (top, middle, low) = parts(handle);
+        let branch = or_made(&self.branches[top], || {
+            Box::new([const { AtomicPtr::new(null_mut()) }; FAN])
+        });
+        let leaf = or_made(&branch[middle], || {
+            Box::new([const { AtomicU64::new(0) }; FAN])
+        });
+        leaf[low].store(value, Ordering::Release);
     }
 
     pub fn add(&self, handle: u32, value: u64) {
@@ -57,28 +72,36 @@ impl Handles {
     }
 
     fn entry(&self, handle: u32) -> Option<&AtomicU64> {
-        let handle = handle as usize;
-        let page = self.pages.get(handle / PAGE)?.load(Ordering::Acquire);
-        // SAFETY: null, or a page that `add_page` stored; pages are never freed.
-        Some(&unsafe { page.as_ref() }?[handle % PAGE])
+        let (top, middle, low) = parts(handle);
+        Some(&made(&made(&self.branches[top])?[middle])?[low])
     }
+}
 
-    /// Racing threads each make a page and the first wins.
-    fn add_page(&self, handle: u32) {
-        let Some(place) = self.pages.get(handle as usize / PAGE) else {
-            return;
-        };
-        let page: Box<Page> = Box::new([const { AtomicU64::new(0) }; PAGE]);
-        let page = Box::into_raw(page);
-        let won = place.compare_exchange(
-            std::ptr::null_mut(),
-            page,
-            Ordering::AcqRel,
-            Ordering::Relaxed,
-        );
-        if won.is_err() {
-            // SAFETY: from Box::into_raw above, and nobody else has seen it.
-            drop(unsafe { Box::from_raw(page) });
+fn parts(handle: u32) -> (usize, usize, usize) {
+    let handle = handle as usize;
+    (handle / FAN / FAN, handle / FAN % FAN, handle % FAN)
+}
+
+fn made<T>(place: &AtomicPtr<T>) -> Option<&T> {
+    // SAFETY: null, or a table that `or_made` stored; tables are never freed.
+    unsafe { place.load(Ordering::Acquire).as_ref() }
+}
+
+/// Racing threads each make a table and the first wins.
+fn or_made<T>(place: &AtomicPtr<T>, make: impl FnOnce() -> Box<T>) -> &T {
+    if let Some(there) = made(place) {
+        return there;
+    }
+    let fresh = Box::into_raw(make());
+    match place.compare_exchange(null_mut(), fresh, Ordering::AcqRel, Ordering::Acquire) {
+        // SAFETY: from Box::into_raw above, and never freed from here on.
+        Ok(_) => unsafe { &*fresh },
+        Err(first) => {
+            // SAFETY: from Box::into_raw above, and nobody else has seen it; `first` is a table that another thread stored.
+            unsafe {
+                drop(Box::from_raw(fresh));
+                &*first
+            }
         }
     }
 }
@@ -95,7 +118,8 @@ mod tests {
         SOME.set(1023, 78);
         SOME.set(1024, 79);
         SOME.set(u32::MAX, 80);
+        assert_eq!((SOME.get(u32::MAX - 1), SOME.get(1 << 21)), (0, 0));
         assert_eq!((SOME.get(5), SOME.get(1023), SOME.get(1024)), (77, 78, 79));
-        assert_eq!((SOME.take(5), SOME.get(5), SOME.get(u32::MAX)), (77, 0, 0));
+        assert_eq!((SOME.take(5), SOME.get(5), SOME.get(u32::MAX)), (77, 0, 80));
     }
 }

@@ -15,8 +15,9 @@ use std::sync::Mutex;
 /// What all channels of a process share.
 pub struct Shared {
     pub always: AlwaysReadable,
-    /// Destroyed channels, to be used again.
-    free: Mutex<Vec<&'static Tap>>,
+    free: Mutex<Free>,
+    /// Held while a descriptor of ours is opened and hidden, or closed. Nothing is taken under it.
+    pub hiding: Mutex<()>,
     /// Hidden descriptors.
     pub extra: AtomicUsize,
     /// False once librdmacm's writes were seen not to come through us.
@@ -24,11 +25,31 @@ pub struct Shared {
     pub aggregator: aggregator::Aggregator,
 }
 
+/// Destroyed channels, to be used again.
+#[derive(Default)]
+struct Free {
+    taps: Vec<&'static Tap>,
+    made: usize,
+}
+
+impl Free {
+    /// Room for all is kept, since a channel may end in a signal handler, where nothing may be allocated.
+    fn take(&mut self) -> &'static Tap {
+        if let Some(tap) = self.taps.pop() {
+            return tap;
+        }
+        self.made += 1;
+        self.taps.reserve(self.made);
+        Box::leak(Box::new(Tap::new()))
+    }
+}
+
 impl Default for Shared {
     fn default() -> Shared {
         Shared {
             always: AlwaysReadable::default(),
             free: Mutex::default(),
+            hiding: Mutex::default(),
             extra: AtomicUsize::new(0),
             works: AtomicBool::new(true),
             aggregator: aggregator::Aggregator::default(),
@@ -51,17 +72,12 @@ pub fn channel_made(shim: &'static Shim, fd: c_int, internal: bool) {
         stats::bypassed(Bypass::TapDescriptors);
         return;
     }
-    let tap = fresh(shim);
+    let tap = lock(&shim.state().tap.free).take();
     tap.begin(fd, internal);
     table::set(fd, tap);
     if taker == Taker::Thread {
         swap::swap(shim, tap, How::Thread);
     }
-}
-
-fn fresh(shim: &'static Shim) -> &'static Tap {
-    let used = lock(&shim.state().tap.free).pop();
-    used.unwrap_or_else(|| Box::leak(Box::new(Tap::new())))
 }
 
 /// librdmacm is about to close the channel's descriptor. Inside `guard::run`.
@@ -93,11 +109,11 @@ fn end(shim: &'static Shim, tap: &'static Tap) {
     let mut locked = tap.lock();
     // Is the hidden descriptor still the kernel's? Whoever has it in a set knows.
     let ours = match how {
-        How::Thread => aggregator::remove(shim, tap.kernel()),
+        How::Thread => aggregator::remove(shim, tap, tap.kernel()),
         _ => swap::intact(tap),
     };
     if let Some(link) = locked.link.take() {
-        link.unlink(tap.app());
+        link.release(tap.app());
     }
     // Requests among them go with the channel: the kernel destroys all its ids.
     loop {
@@ -108,7 +124,7 @@ fn end(shim: &'static Shim, tap: &'static Tap) {
             None => break,
         }
     }
-    locked.behind = Default::default();
+    locked.behind.clear();
     if swapped {
         if ours {
             close(tap.kernel());
@@ -116,32 +132,13 @@ fn end(shim: &'static Shim, tap: &'static Tap) {
         shared.extra.fetch_sub(1, Ordering::AcqRel);
     }
     tap.set_descriptors(AppFd(-1), KernelFd(-1), How::Plain);
+    tap.leave_waiters();
     drop(locked);
-    // A thread that still waits would take the next channel's events. It waits on, as bare.
-    if tap.waiters.nobody() {
-        lock(&shared.free).push(tap);
-    }
+    lock(&shared.free).taps.push(tap);
 }
 
 fn close(fd: KernelFd) {
     swap::close(fd.0);
-}
-
-/// The program puts the channel into an epoll set in a way that no set of ours can be used: it gets the
-/// kernel's descriptor back. Inside `guard::run`.
-pub fn undo_swap(shim: &'static Shim, tap: &'static Tap) {
-    let locked = tap.lock();
-    let (app, kernel) = (tap.app(), tap.kernel());
-    if tap.how() != How::Inline || !tap.queue.is_empty() || !swap::intact(tap) {
-        return;
-    }
-    if swap::put_back(app, kernel) {
-        tap.exposed.store(true, Ordering::Release);
-        tap.set_descriptors(app, KernelFd(app.0), How::Plain);
-        close(kernel);
-        shim.state().tap.extra.fetch_sub(1, Ordering::AcqRel);
-    }
-    drop(locked);
 }
 
 /// In a forked child every channel is the parent's: the kernel refuses its commands (EACCES,

@@ -26,10 +26,13 @@ fn all() -> Option<MutexGuard<'static, Vec<Always>>> {
     Some(lock(&shim::existing()?.state().tap.always.0))
 }
 
-/// A place in an eventfd's count. Given back with [`Link::unlink`] or [`Link::forget`].
+/// A channel's place in an eventfd's count, kept as long as the channel is read ahead: what was taken from the kernel can
+/// be shown then, even if the process has no descriptor left. Given back with [`Link::release`].
 #[derive(Debug)]
 pub struct Link {
     fd: c_int,
+    /// Is the eventfd in the channel's epoll set?
+    armed: bool,
 }
 
 impl Link {
@@ -45,35 +48,42 @@ impl Link {
             }
         };
         all[at].links += 1;
-        Some(Link { fd: all[at].fd })
+        Some(Link {
+            fd: all[at].fd,
+            armed: false,
+        })
     }
 
     /// The eventfd has a new number.
     pub fn renumber(&mut self, channel: AppFd, from: c_int, to: c_int) {
         if self.fd == from {
-            epoll(channel, libc::EPOLL_CTL_DEL, from, 0);
-            epoll(channel, libc::EPOLL_CTL_ADD, to, libc::EPOLLIN as u32);
+            let armed = self.armed;
+            self.disarm(channel);
             self.fd = to;
+            if armed {
+                self.arm(channel);
+            }
         }
     }
 
-    /// Makes the channel readable; `None` if the kernel refuses.
-    pub fn put(self, channel: AppFd) -> Option<Link> {
-        if epoll(channel, libc::EPOLL_CTL_ADD, self.fd, libc::EPOLLIN as u32) {
-            return Some(self);
-        }
-        self.forget();
-        None
+    /// Makes the channel readable; false if the kernel refuses.
+    pub fn arm(&mut self, channel: AppFd) -> bool {
+        self.armed =
+            self.armed || epoll(channel, libc::EPOLL_CTL_ADD, self.fd, libc::EPOLLIN as u32);
+        self.armed
     }
 
     /// The channel is readable only if the kernel has an event.
-    pub fn unlink(self, channel: AppFd) {
-        epoll(channel, libc::EPOLL_CTL_DEL, self.fd, 0);
-        self.forget();
+    pub fn disarm(&mut self, channel: AppFd) {
+        if self.armed {
+            epoll(channel, libc::EPOLL_CTL_DEL, self.fd, 0);
+            self.armed = false;
+        }
     }
 
-    /// The channel's epoll set is gone, or was never told.
-    pub fn forget(self) {
+    /// The channel is read ahead no more.
+    pub fn release(mut self, channel: AppFd) {
+        self.disarm(channel);
         let Some(mut all) = all() else { return };
         if let Some(of) = all.iter_mut().find(|a| a.fd == self.fd) {
             of.links = of.links.saturating_sub(1);
@@ -106,5 +116,5 @@ fn always_readable() -> Option<c_int> {
     if fd < 0 {
         return None;
     }
-    super::swap::move_up(fd).or(Some(fd))
+    Some(super::swap::move_up(fd))
 }

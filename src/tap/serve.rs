@@ -3,12 +3,14 @@
 use super::channel::{How, Tap};
 use super::commands::{nonblocking, reads_ahead, Command};
 use super::fetch::Fetched;
-use super::{swap, waiting};
+use super::{handles, swap, waiting};
 use crate::abi::ucm::GET_EVENT_RESPONSE;
 use crate::boundary::{guard, shim};
 use crate::stats::{self, Bypass};
+use crate::sys::memory;
 use crate::tenant;
 use cmshim_core::ahead::{Event, BYTES};
+use cmshim_core::codes::event;
 use libc::ssize_t;
 use std::sync::atomic::Ordering;
 
@@ -33,12 +35,12 @@ pub unsafe fn get_event(tap: &'static Tap, command: &Command) -> ssize_t {
     // SAFETY: no lock is held, and nothing here has a destructor.
     unsafe { pthread_testcancel() };
     loop {
-        if let Some(event) = tap.queue.pop() {
+        if let Some(next) = tap.queue.pop() {
             if tap.queue.is_empty() || tap.queue.more() || tap.paused.load(Ordering::Acquire) {
                 make_room(tap);
             }
             // SAFETY: as promised by the caller.
-            return unsafe { deliver(&event, command) };
+            return unsafe { deliver(&next, command) };
         }
         if tap.queue.more() {
             guard::run(|| tap.queue.refill(&mut tap.lock().behind));
@@ -60,9 +62,14 @@ pub unsafe fn get_event(tap: &'static Tap, command: &Command) -> ssize_t {
             // SAFETY: as promised by the caller.
             return unsafe { from_kernel(tap, command) };
         }
-        match guard::run(|| tap.fetch(batch())) {
+        // Without memory nothing is read ahead: the kernel answers librdmacm itself, and does not wait.
+        let fetched = match memory::short() {
+            true => None,
+            false => guard::run(|| tap.fetch(batch())),
+        };
+        match fetched {
             // SAFETY: as promised by the caller.
-            Some(Fetched::Event(event)) => return unsafe { deliver(&event, command) },
+            Some(Fetched::Event(next)) => return unsafe { deliver(&next, command) },
             Some(Fetched::Queue | Fetched::Changed) => continue,
             Some(Fetched::Errno(errno)) => {
                 guard::set_errno(errno);
@@ -83,13 +90,18 @@ unsafe fn from_kernel(tap: &Tap, command: &Command) -> ssize_t {
     unsafe {
         let written = command.forward(tap);
         stats::read_ahead_at(0);
-        if tenant::on() && command.went_well(written) {
+        if command.went_well(written) {
             let answer = command.u64(GET_EVENT_RESPONSE) as *const u32;
             let (handle, kind) = (
                 answer.add(2).read_unaligned(),
-                answer.add(3).read_unaligned(),
+                answer.add(3).read_unaligned() as i32,
             );
-            tenant::kernel::served(handle, kind as i32, false);
+            if kind == event::CONNECT_REQUEST {
+                handles::is_new(handle);
+            }
+            if tenant::on() {
+                tenant::kernel::served(handle, kind, false);
+            }
         }
         written
     }

@@ -2,10 +2,12 @@
 //! kernel's moves to a high one. Descriptors that the program opens later get the numbers they would get
 //! without us.
 
-use super::channel::{AppFd, How, KernelFd, Tap};
+use super::channel::{AppFd, How, KernelFd, Locked, Tap};
+use super::ready::Link;
 use super::{aggregator, next, ready, table};
 use crate::abi::cm::RdmaEventChannel;
-use crate::boundary::shim::Shim;
+use crate::boundary::shim::{self, Shim};
+use crate::lock::lock;
 use crate::real;
 use crate::stats::{self, Bypass};
 use crate::sys;
@@ -13,6 +15,7 @@ use cmshim_core::codes::errno;
 use libc::c_int;
 use std::cell::Cell;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::MutexGuard;
 
 /// The share of the descriptor limit that the tap may take: one for each swapped channel.
 const SHARE: u64 = 8;
@@ -44,7 +47,7 @@ pub fn proven() {
 pub fn swap(shim: &'static Shim, tap: &'static Tap, how: How) {
     let shared = &shim.state().tap;
     // One thread at a time, and none may come to know the kernel's descriptor meanwhile (`descriptors::expose`).
-    let _locked = tap.lock();
+    let mut locked = tap.lock();
     let free = !tap.internal.load(Ordering::Acquire) && !tap.exposed.load(Ordering::Acquire);
     if tap.how() != How::Plain
         || how == How::Plain
@@ -53,7 +56,7 @@ pub fn swap(shim: &'static Shim, tap: &'static Tap, how: How) {
     {
         return;
     }
-    if let Err(why) = try_swap(shim, tap, how) {
+    if let Err(why) = try_swap(shim, tap, &mut locked, how) {
         static TOLD: AtomicBool = AtomicBool::new(false);
         if !TOLD.swap(true, Ordering::AcqRel) {
             log::info!(
@@ -63,7 +66,12 @@ pub fn swap(shim: &'static Shim, tap: &'static Tap, how: How) {
     }
 }
 
-fn try_swap(shim: &'static Shim, tap: &'static Tap, how: How) -> Result<(), String> {
+fn try_swap(
+    shim: &'static Shim,
+    tap: &'static Tap,
+    locked: &mut Locked,
+    how: How,
+) -> Result<(), String> {
     let shared = &shim.state().tap;
     let app = tap.app();
     if !is_event_channel(app.0) {
@@ -71,18 +79,15 @@ fn try_swap(shim: &'static Shim, tap: &'static Tap, how: How) -> Result<(), Stri
     }
     let hidden = Hidden::of(app, &shared.extra)?;
     let kernel = hidden.kernel;
-    if how == How::Thread && !aggregator::add(shim, tap, kernel) {
-        hidden.give_up(&shared.extra);
-        return Err("no thread can be started".to_owned());
+    if how == How::Thread {
+        if let Err(why) = ready_for_thread(shim, tap, locked, kernel) {
+            hidden.give_up(&shared.extra);
+            return Err(why);
+        }
     }
     tap.set_descriptors(app, kernel, how);
     let result = match hidden.put_at(app, how) {
-        Ok(()) if comes_through_us(app) => {
-            let on = super::descriptors::is_nonblocking(app.0);
-            tap.nonblocking.store(on, Ordering::Release);
-            return Ok(());
-        }
-        Ok(()) => {
+        Ok(()) if !comes_through_us(app) => {
             shared.works.store(false, Ordering::Release);
             stats::bypassed(Bypass::TapUnproven);
             put_back(app, kernel);
@@ -92,15 +97,53 @@ fn try_swap(shim: &'static Shim, tap: &'static Tap, how: How) -> Result<(), Stri
                     .to_owned(),
             )
         }
+        // Last, since it is a flag of the program's own open file: a swap that is undone leaves it as it was.
+        Ok(()) if how == How::Thread && !set_nonblocking(kernel.0, true) => {
+            let error = std::io::Error::last_os_error();
+            put_back(app, kernel);
+            Err(format!(
+                "its descriptor cannot be made non-blocking: {}",
+                errno::told_of(&error)
+            ))
+        }
+        Ok(()) => {
+            let on = super::descriptors::is_nonblocking(app.0);
+            tap.nonblocking.store(on, Ordering::Release);
+            return Ok(());
+        }
         Err(why) => Err(why),
     };
     tap.set_descriptors(app, KernelFd(app.0), How::Plain);
     if how == How::Thread {
-        aggregator::remove(shim, kernel);
+        aggregator::remove(shim, tap, kernel);
+    }
+    if let Some(link) = locked.link.take() {
+        link.release(app);
     }
     close(kernel.0);
     shared.extra.fetch_sub(1, Ordering::AcqRel);
     result
+}
+
+/// What the thread needs of descriptors is had before it takes the first event: it has nobody to give one to later.
+fn ready_for_thread(
+    shim: &'static Shim,
+    tap: &'static Tap,
+    locked: &mut Locked,
+    kernel: KernelFd,
+) -> Result<(), String> {
+    locked.link = Link::reserve();
+    if locked.link.is_none() {
+        let error = std::io::Error::last_os_error();
+        return Err(format!(
+            "no eventfd can be made: {}",
+            errno::told_of(&error)
+        ));
+    }
+    match aggregator::add(shim, tap, kernel) {
+        true => Ok(()),
+        false => Err("no thread can be started".to_owned()),
+    }
 }
 
 /// The kernel's descriptor at its new number, and the epoll set that holds it.
@@ -147,7 +190,6 @@ impl Hidden {
         let put = (how == How::Thread
             || ready::epoll(set, libc::EPOLL_CTL_ADD, self.kernel.0, events))
             && same_flags(app.0, self.set)
-            && (how != How::Thread || set_nonblocking(self.kernel.0, true))
             && next::dup3(self.set, app.0, close_on_exec(app.0)) == app.0;
         let error = std::io::Error::last_os_error();
         close(self.set);
@@ -182,7 +224,7 @@ fn comes_through_us(app: AppFd) -> bool {
 }
 
 /// The kernel's descriptor gets its number back.
-pub fn put_back(app: AppFd, kernel: KernelFd) -> bool {
+fn put_back(app: AppFd, kernel: KernelFd) -> bool {
     next::dup3(kernel.0, app.0, close_on_exec(app.0)) == app.0
 }
 
@@ -209,11 +251,18 @@ pub fn look_again(tap: &'static Tap) {
     }
 }
 
-/// Moves a descriptor of ours to a high number; `None` if it stays where it is.
-pub fn move_up(fd: c_int) -> Option<c_int> {
-    let moved = duplicate(fd)?;
-    close(fd);
-    Some(moved)
+/// Moves a descriptor of ours to a high number, or hides it where it is if there is none.
+pub fn move_up(fd: c_int) -> c_int {
+    match duplicate(fd) {
+        Some(moved) => {
+            next::close(fd);
+            moved
+        }
+        None => {
+            table::hide(fd, true);
+            fd
+        }
+    }
 }
 
 /// A second number for a descriptor of ours.
@@ -223,6 +272,7 @@ pub fn duplicate(fd: c_int) -> Option<c_int> {
 
 fn duplicate_up(fd: c_int, limit: u64) -> Option<c_int> {
     let base = (limit / 2).min(HIGHEST_BASE) as usize;
+    let _hiding = hiding();
     // SAFETY: no pointer is passed.
     let high = unsafe { next::fcntl(fd, libc::F_DUPFD_CLOEXEC, base) };
     if high < 0 {
@@ -268,13 +318,34 @@ fn same_flags(from: c_int, to: c_int) -> bool {
 }
 
 pub fn set_nonblocking(fd: c_int, on: bool) -> bool {
-    let flags = if on { libc::O_NONBLOCK } else { 0 };
     // SAFETY: no pointer is passed.
-    unsafe { next::fcntl(fd, libc::F_SETFL, flags as usize) == 0 }
+    unsafe {
+        let others = next::fcntl(fd, libc::F_GETFL, 0) & !libc::O_NONBLOCK;
+        let flags = if on {
+            others | libc::O_NONBLOCK
+        } else {
+            others
+        };
+        next::fcntl(fd, libc::F_SETFL, flags as usize) == 0
+    }
 }
 
-/// Closes a descriptor of ours.
+/// Closes a descriptor of ours. Whoever opens a file meanwhile may get its number, and is not to find it hidden; whoever
+/// closes that number meanwhile is not to close it before us, or twice.
 pub fn close(fd: c_int) {
-    table::hide(fd, false);
+    let _hiding = hiding();
     next::close(fd);
+    table::hide(fd, false);
+}
+
+/// Is it one of ours, for certain? Inside `guard::run`.
+pub fn is_ours(fd: c_int) -> bool {
+    table::hidden(fd) && {
+        let _hiding = hiding();
+        table::hidden(fd)
+    }
+}
+
+fn hiding() -> Option<MutexGuard<'static, ()>> {
+    Some(lock(&shim::existing()?.state().tap.hiding))
 }

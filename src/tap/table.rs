@@ -70,21 +70,25 @@ pub fn hide(fd: c_int, on: bool) {
     };
 }
 
-/// Ranges of `first..=last` that leave out what is ours.
-pub fn without_hidden(first: u32, last: u32) -> Vec<(u32, u32)> {
-    let mut ranges = Vec::new();
-    let mut begin = first;
-    let ours = (first..=last.min(DESCRIPTORS as u32 - 1)).filter(|fd| hidden(*fd as c_int));
-    for fd in ours {
-        if fd > begin {
-            ranges.push((begin, fd - 1));
+/// Ranges of `first..=last` that leave out what is ours. Without allocation: closefrom is called in children of vfork, and
+/// close_range in handlers.
+pub fn without_hidden(first: u32, last: u32) -> impl Iterator<Item = (u32, u32)> {
+    // 64 bits, since the last number may be u32::MAX.
+    let (mut from, last) = (u64::from(first), u64::from(last));
+    let ours = |fd: u64| c_int::try_from(fd).is_ok_and(hidden);
+    std::iter::from_fn(move || {
+        while from <= last && ours(from) {
+            from += 1;
         }
-        begin = fd + 1;
-    }
-    if begin <= last {
-        ranges.push((begin, last));
-    }
-    ranges
+        if from > last {
+            return None;
+        }
+        let begin = from;
+        from = (begin..=last.min(DESCRIPTORS as u64))
+            .find(|fd| ours(*fd))
+            .unwrap_or(last + 1);
+        Some((begin as u32, (from - 1) as u32))
+    })
 }
 
 #[cfg(test)]
@@ -98,11 +102,12 @@ mod tests {
         hide(60_021, true);
         assert!(hidden(60_020) && !hidden(60_019) && !hidden(-1) && !hidden(70_000));
         assert_eq!(
-            without_hidden(60_000, u32::MAX),
+            without_hidden(60_000, u32::MAX).collect::<Vec<_>>(),
             [(60_000, 60_009), (60_011, 60_019), (60_022, u32::MAX)]
         );
-        assert_eq!(without_hidden(60_020, 60_021), []);
+        assert_eq!(without_hidden(60_020, 60_021).count(), 0);
         hide(60_010, false);
-        assert_eq!(without_hidden(60_010, 60_020), [(60_010, 60_019)]);
+        let ranges: Vec<_> = without_hidden(60_010, 60_020).collect();
+        assert_eq!(ranges, [(60_010, 60_019)]);
     }
 }

@@ -3,7 +3,7 @@
 
 use super::channel::{How, Tap};
 use super::commands::{reads_ahead, Command};
-use super::handles::{GROUPS, IDS, LISTENERS, NEVER_SEEN, OWNERS};
+use super::handles::{GROUPS, IDS, LISTENERS, NEVER_SEEN, ORIGINS, OWNERS};
 use super::{lifetime, own, swap, table};
 use crate::abi::ucm::*;
 use crate::boundary::guard;
@@ -80,18 +80,22 @@ fn void(tap: &'static Tap, gone: Gone, listener: Option<u64>) -> u32 {
     let refused = listener.and_then(|uid| locked.behind.listens_no_more(uid));
     let events = tap.queue.void(&mut locked.behind, gone, owner);
     if !events.is_empty() && tap.queue.is_empty() {
-        if let Some(link) = locked.link.take() {
-            link.unlink(tap.app());
-        }
+        locked.nothing_queued(tap.app());
     }
     super::aggregator::resume(tap, &mut locked);
     drop(locked);
     for request in events.iter().filter(|e| e.is_connect_request()) {
         tenant::kernel::ended(request.handle());
-        IDS.take(request.handle());
-        own::destroy(tap, request.handle());
+        own::destroy(origin(request.handle()).unwrap_or(tap), request.handle());
     }
     events.len() as u32 + refused.map_or(0, |listener| listener.never_seen)
+}
+
+/// The channel that the kernel keeps a moved request's id at.
+fn origin(request: u32) -> Option<&'static Tap> {
+    // SAFETY: null, or a tap that `move_events` stored; taps are never freed. Where the channel has ended, and its tap is
+    // another one's, so has the id, and the kernel refuses the command (`ucma_get_ctx`).
+    unsafe { (ORIGINS.take(request) as *const Tap).as_ref() }
 }
 
 /// Takes the events that the program never saw off `events_reported`. Done before librdmacm looks at it.
@@ -131,9 +135,11 @@ pub unsafe fn migrate(new: &'static Tap, command: &Command) -> ssize_t {
         if aside || std::ptr::eq(old, new) {
             let written = changed.forward(new);
             if command.went_well(written) {
-                let refused = || new.lock().behind.listener(uid).map_or(0, |l| l.never_seen);
-                let refused = if listens { guard::run(refused) } else { None };
-                let count = never_seen + refused.unwrap_or_default();
+                let unseen = match parents {
+                    true => None,
+                    false => guard::run(|| unseen(old, Gone::Id { handle, uid })),
+                };
+                let count = never_seen + unseen.unwrap_or_default();
                 correct(command, MIGRATE_ID_RESPONSE, count);
             }
             return written;
@@ -152,6 +158,18 @@ pub unsafe fn migrate(new: &'static Tap, command: &Command) -> ssize_t {
         }
         written
     }
+}
+
+/// How many events of the id the kernel has reported that the program has not: those in the channel's queue, and requests
+/// that were refused.
+fn unseen(tap: &'static Tap, id: Gone) -> u32 {
+    let mut locked = tap.lock();
+    let queued = tap.queue.held(&locked.behind, id, owner) as u32;
+    let refused = match id {
+        Gone::Id { uid, .. } => locked.behind.listener(uid).map_or(0, |l| l.never_seen),
+        Gone::Group { .. } => 0,
+    };
+    queued + refused
 }
 
 /// With both channels locked, so that no event of the id is taken on the new one before those that were
@@ -178,15 +196,19 @@ fn move_events(
         }
     }
     let count = events.len() as u32;
+    for request in events.iter().filter(|e| e.is_connect_request()) {
+        // Who has moved before is where the kernel knows it first.
+        if ORIGINS.get(request.handle()) == 0 {
+            ORIGINS.set(request.handle(), std::ptr::from_ref(old) as u64);
+        }
+    }
     if count > 0 {
         new.queue.put(&mut to.behind, events);
         if new.swapped() {
-            new.show(&mut to, None);
+            new.show(&mut to);
         }
         if old.queue.is_empty() {
-            if let Some(link) = from.link.take() {
-                link.unlink(old.app());
-            }
+            from.nothing_queued(old.app());
         }
     }
     super::waiting::wake(new);

@@ -1,6 +1,6 @@
 //! Threads of the program that wait for an event while the aggregator takes them from the kernel.
 
-use super::channel::Tap;
+use super::channel::{How, Tap};
 use super::commands::nonblocking;
 use crate::boundary::guard;
 use libc::{c_int, sem_t};
@@ -28,15 +28,15 @@ pub struct Waiters {
 unsafe impl Sync for Waiters {}
 
 impl Waiters {
-    pub fn new() -> Waiters {
-        let made = Waiters {
+    /// Never freed: a thread may sleep on them for as long as it likes.
+    pub fn fresh() -> *mut Waiters {
+        let made = Box::new(Waiters {
             semaphore: UnsafeCell::new(MaybeUninit::zeroed()),
             count: AtomicU32::new(0),
-        };
-        // glibc's semaphores have no address in them: this one may be moved until it is used.
+        });
         // SAFETY: writable for a sem_t.
         unsafe { libc::sem_init(made.at(), 0, 0) };
-        made
+        Box::into_raw(made)
     }
 
     /// Does nobody sleep here? A thread that left by cancellation still counts.
@@ -60,27 +60,34 @@ pub fn wait(tap: &'static Tap) -> Ended {
     if nonblocking(tap) {
         return Ended::Errno(libc::EAGAIN);
     }
-    let waiters = &tap.waiters;
+    let waiters = tap.waiters();
     waiters.count.fetch_add(1, Ordering::SeqCst);
     fence(Ordering::SeqCst);
-    if !tap.queue.is_empty() {
+    // Before it sleeps: whoever puts events into the queue, or stops reading for the thread, counts the sleepers after that.
+    if !tap.queue.is_empty() || tap.how() != How::Thread {
         waiters.count.fetch_sub(1, Ordering::SeqCst);
         return Ended::Arrived;
     }
-    // SAFETY: a semaphore that was set up; nothing here has a destructor.
-    let rc = unsafe { sem_wait(waiters.at()) };
-    let errno = guard::errno();
-    waiters.count.fetch_sub(1, Ordering::SeqCst);
-    match rc {
-        0 => Ended::Arrived,
-        _ => Ended::Errno(errno),
+    loop {
+        // SAFETY: a semaphore that was set up; nothing here has a destructor.
+        let rc = unsafe { sem_wait(waiters.at()) };
+        let errno = guard::errno();
+        if rc == 0 && !std::ptr::eq(waiters, tap.waiters()) {
+            // The channel that it waits for is no more.
+            continue;
+        }
+        waiters.count.fetch_sub(1, Ordering::SeqCst);
+        return match rc {
+            0 => Ended::Arrived,
+            _ => Ended::Errno(errno),
+        };
     }
 }
 
-/// Wakes those who wait, after events were put into the queue.
+/// Wakes those who wait, after events were put into the queue or the thread stopped reading for them.
 pub fn wake(tap: &Tap) {
     fence(Ordering::SeqCst);
-    let waiters = &tap.waiters;
+    let waiters = tap.waiters();
     for _ in 0..waiters.count.load(Ordering::SeqCst) {
         let mut posted = 0;
         // SAFETY: a semaphore that was set up.

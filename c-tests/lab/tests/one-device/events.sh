@@ -15,9 +15,9 @@ alike() { # NAME parts…
 }
 
 for t in "wait poll select epoll edge" "wait_libevent level edge" edges truth "flags fcntl ioctl dup" copies \
-    "order block nonblock" "migrate queued queued-nonblock requests requests-nonblock unacked unacked-nonblock sync sync-nonblock" \
+    "order block nonblock" "migrate queued queued-nonblock requests requests-nonblock requests-unread requests-unread-nonblock unacked unacked-nonblock sync sync-nonblock same same-nonblock" \
     "listener 0 3 0-nonblock 3-nonblock 20-nonblock" "threads block poll" "cancelled wait poll epoll queue" "alarms restart norestart" \
-    "closing wait poll epoll unread" "multicast block nonblock" "datagram block nonblock" endpoints null_channel \
+    "closing wait poll epoll unread" "multicast block nonblock block-stale nonblock-stale" "datagram block nonblock" endpoints null_channel \
     "forked block nonblock" "batches block nonblock async" reuse writes raw "races block nonblock" \
     "late_flags full copy moved" "numbers bad-dup2 taken forked child ranges" "together flags calls stolen loop"; do
     # shellcheck disable=SC2086 # a name and its parts

@@ -1,0 +1,51 @@
+#!/bin/bash
+# What stands against a thread that reads events for the program (credentials, descriptors, a set that is closed), and what must
+# not be seen of it: the same bare and preloaded, in every mode of event batching and under a tenant policy.
+# limit: 300
+# lane: events
+FIRST_PORT=19800
+# shellcheck source=../../../include/pair.sh
+. "$(dirname "$0")/../../../include/pair.sh"
+# shellcheck source=../../../include/modes.sh
+. "$(dirname "$0")/../../../include/modes.sh"
+MODES=$ALL_MODES
+
+alike() { # NAME parts…
+    eval "scene_$1() { run program $(printf '%q ' "$BIN/events/$1" "${@:2}"); }"
+    modes "$1"
+    shown program 'exit status 0'
+}
+
+told() { # NAME MODE regular-expression: one line, and it says this
+    scene=$1-$2
+    says program "$3"
+    at_most program 1
+}
+
+alike credentials later later-nonblock thread thread-nonblock dropped
+shown program 'errno EACCES'
+told credentials thread 'thread that reads events cannot read those of an event channel .*EACCES'
+told credentials policy 'thread that reads events cannot read those of an event channel .*EACCES'
+
+alike exclusive after before queued after-nonblock before-nonblock queued-nonblock wrong
+
+alike no_descriptors
+shown program 'no descriptor left: readable 1'
+scene_full() { run program "$BIN/events/no_descriptors" nonblock; }
+modes full
+
+scene_handler() { run program "$BIN/events/handler"; }
+modes handler
+scene_interrupted() { run program "$BIN/events/handler" nonblock; }
+modes interrupted
+shown program 'allocated or freed in the handler: 0'
+
+alike own_write
+shown program 'O_NONBLOCK 0'
+
+alike waiters
+shown program 'grows 0'
+
+alike stolen_set
+told stolen_set thread 'the thread that reads events ends .*EBADF'
+finish
