@@ -255,7 +255,10 @@ fn guarded<T>(shim: &'static Shim, work: impl FnOnce() -> T) -> Option<T> {
     let result = guard::run(|| {
         // Debug builds only: what tools/check shows a panic with.
         #[cfg(debug_assertions)]
-        assert!(std::env::var_os("CMSHIM_TEST_PANIC").is_none(), "asked for");
+        assert!(
+            crate::sys::load::variable("CMSHIM_TEST_PANIC").is_none(),
+            "asked for"
+        );
         work()
     });
     if result.is_none() || memory::short() {

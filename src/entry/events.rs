@@ -28,6 +28,9 @@ pub unsafe extern "C-unwind" fn rdma_get_cm_event(
     let rc = loop {
         if tenant::on() {
             tenant::check::clean_up(&here);
+            call.shim()
+                .into_iter()
+                .for_each(tenant::check::without_keeper);
             tenant::kernel::nothing_served();
         }
         // SAFETY: the program's own arguments, unchanged.

@@ -2,6 +2,7 @@
 
 use super::watch::Watch;
 use crate::boundary::thread::Psns;
+use crate::keeper::Running;
 use crate::lock::lock;
 use crate::pool::Pool;
 use crate::stats::Moment;
@@ -11,7 +12,7 @@ use crate::tenant::Tenants;
 use cmshim_core::flood::Flood;
 use cmshim_core::model::{Role, Stage};
 use std::collections::HashMap;
-use std::sync::atomic::{AtomicBool, AtomicU64};
+use std::sync::atomic::AtomicU64;
 use std::sync::Mutex;
 use std::time::Instant;
 
@@ -22,8 +23,7 @@ pub struct State {
     pub qps: Mutex<HashMap<QpPtr, QpRecord>>,
     pub watch: Watch,
     pub flood: Mutex<Option<Flood>>,
-    /// Does the keeper thread of this process run (or has its start failed)?
-    pub keeper: AtomicBool,
+    pub keeper: Running,
     pub tokens: AtomicU64,
     pub pool: Pool,
     pub tap: tap::Shared,
@@ -116,7 +116,7 @@ impl State {
             qps: Mutex::default(),
             watch: Watch::default(),
             flood: Mutex::new(None),
-            keeper: AtomicBool::new(false),
+            keeper: Running::default(),
             tokens: AtomicU64::new(0),
             pool: Pool::default(),
             tap: tap::Shared::default(),

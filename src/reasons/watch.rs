@@ -2,9 +2,10 @@
 
 use super::state::{IdPtr, State, UnAcked};
 use super::subject::Subject;
+use crate::keeper::Running;
 use crate::lock::lock;
 use std::collections::HashMap;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::Ordering;
 use std::sync::{Condvar, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -123,7 +124,7 @@ impl Watch {
 
     /// Sleeps until something is due, the bell rings, or `NAP` is over. False when there was nothing
     /// to do all the time: `keeper` is cleared then, and the thread is to end.
-    pub fn sleep(&self, keeper: &AtomicBool) -> bool {
+    pub fn sleep(&self, keeper: &Running) -> bool {
         let mut inner = lock(&self.inner);
         let next = inner.next();
         let now = Instant::now();
@@ -142,7 +143,7 @@ impl Watch {
         let idle = next.is_none() && inner.next().is_none();
         if idle {
             // Under the lock: whoever adds later finds the flag cleared and starts another keeper.
-            keeper.store(false, Ordering::Release);
+            keeper.ends();
         }
         !idle
     }
@@ -195,19 +196,17 @@ mod tests {
     #[test]
     fn the_keeper_ends_only_when_nothing_waits() {
         let watch = Watch::default();
-        let running = AtomicBool::new(true);
+        let running = Running::default();
+        assert!(running.claim());
         watch.add(
             Key::Call(1),
             waiting(Instant::now() + Duration::from_secs(60)),
         );
         assert!(watch.sleep(&running), "one waits");
-        assert!(running.load(Ordering::Relaxed));
+        assert!(!running.claim());
         watch.remove(Key::Call(1));
         assert!(!watch.sleep(&running));
-        assert!(
-            !running.load(Ordering::Relaxed),
-            "the next one that waits starts another"
-        );
+        assert!(running.claim(), "the next one that waits starts another");
     }
 
     #[test]
@@ -216,7 +215,7 @@ mod tests {
         let sleeper = {
             let watch = watch.clone();
             std::thread::spawn(move || loop {
-                watch.sleep(&AtomicBool::new(true));
+                watch.sleep(&Running::default());
                 if !watch.take_due(Instant::now()).is_empty() {
                     return;
                 }

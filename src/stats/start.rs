@@ -86,7 +86,7 @@ pub fn told(path: &Path, number: i32) -> String {
 
 /// The number that `cmshim run --report` has given to this process and its relatives.
 fn family() -> u64 {
-    let number = std::env::var(FAMILY_VARIABLE).ok();
+    let number = sys::load::variable(FAMILY_VARIABLE).and_then(|text| text.to_str());
     number.and_then(|text| text.parse().ok()).unwrap_or(0)
 }
 

@@ -67,6 +67,15 @@ pub fn variables() -> Variables {
     unsafe { kept.as_ref() }.cloned().unwrap_or_default()
 }
 
+/// One of them.
+pub fn variable(name: &str) -> Option<&'static OsStr> {
+    let kept = VARIABLES.load(Ordering::Acquire);
+    // SAFETY: as above.
+    let mut kept = unsafe { kept.as_ref() }?.iter();
+    kept.find(|(known, _)| known == name)
+        .map(|(_, value)| value.as_os_str())
+}
+
 /// Is this still what stderr was at the start?
 pub fn was_stderr(s: &stat) -> bool {
     s.st_ino == INODE.load(Ordering::Relaxed) && s.st_dev == DEVICE.load(Ordering::Relaxed)

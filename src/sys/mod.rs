@@ -4,7 +4,7 @@ pub mod device;
 pub mod gids;
 pub mod limits;
 pub mod list;
-mod load;
+pub mod load;
 pub mod memory;
 pub mod output;
 

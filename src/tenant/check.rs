@@ -225,6 +225,14 @@ pub fn clean_up(here: *const u8) {
     }
 }
 
+/// Where the keeper could not be started, a thread that takes events does this part of its work.
+pub fn without_keeper(shim: &'static Shim) {
+    if shim.config.threads && !keeper::runs(shim) {
+        overdue(shim);
+        guard::run(|| keeper::ensure(shim));
+    }
+}
+
 /// Refuses what the program was asked about for too long; when the next one is due. By the keeper.
 pub fn overdue(shim: &'static Shim) -> Option<Instant> {
     let now = Instant::now();

@@ -2,52 +2,18 @@
 
 use super::decide::Current;
 use super::share::Share;
+use super::watched::LOOK_EVERY;
 use super::{configured, Tenants, CLOSED};
 use crate::boundary::shim::Shim;
 use crate::keeper;
 use crate::lock::lock;
-use crate::stats::now_ns;
 use cmshim_core::config::{is_lost_policy, OnError};
 use cmshim_core::tenant::share::slot;
 use cmshim_core::tenant::{cgroup_path, file, own_tenant, Mode, Policy, Subject, NO_TENANT_KEY};
-use std::os::unix::fs::MetadataExt;
 use std::path::Path;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex};
-use std::time::{Duration, Instant};
-
-/// How often it is looked whether the file has changed.
-const LOOK_EVERY: Duration = Duration::from_secs(1);
-
-/// By what a changed file is known. A ConfigMap is changed by a symbolic link that leads to another file.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-struct Stamp([u64; 5]);
-
-impl Stamp {
-    fn of(path: &str) -> Option<Stamp> {
-        let data = std::fs::metadata(path).ok()?;
-        let ns = |s: i64, ns: i64| {
-            (s as u64)
-                .wrapping_mul(1_000_000_000)
-                .wrapping_add(ns as u64)
-        };
-        Some(Stamp([
-            data.dev(),
-            data.ino(),
-            data.size(),
-            ns(data.mtime(), data.mtime_nsec()),
-            ns(data.ctime(), data.ctime_nsec()),
-        ]))
-    }
-}
-
-/// What was last found, so that each change is read and told of once.
-#[derive(Default)]
-pub struct Watched {
-    stamp: Mutex<Option<Stamp>>,
-    reloads: AtomicU64,
-    looked_at: AtomicU64,
-}
+use std::time::Instant;
 
 /// What is wrong with the place where connections are counted. Told once, as soon as there is a limit.
 pub type Complaint = Mutex<Option<(log::Level, String)>>;
@@ -64,14 +30,16 @@ pub fn begin(shim: &'static Shim) {
 pub fn current(shim: &'static Shim) -> Option<Arc<Current>> {
     let path = shim.config.tenant.policy.as_deref()?;
     let tenants = &shim.state().tenants;
-    if !shim.config.threads {
+    if !keeper::runs(shim) {
         look_once_in_a_while(shim, tenants, path);
+        if super::on() {
+            keeper::ensure(shim);
+        }
     }
     let mut current = lock(&tenants.current);
     if let Some(current) = &*current {
         return Some(Arc::clone(current));
     }
-    *lock(&tenants.watched.stamp) = Stamp::of(path);
     let first = first(shim, tenants, path);
     *current = Some(Arc::clone(&first));
     drop(current);
@@ -84,7 +52,9 @@ pub fn current(shim: &'static Shim) -> Option<Arc<Current>> {
 }
 
 fn first(shim: &'static Shim, tenants: &Tenants, path: &str) -> Arc<Current> {
-    let policy = read(path).map_err(|why| {
+    let whole = tenants.watched.first(path, || read(path));
+    let policy = whole.unwrap_or_else(|| Err(format!("{path}: it is being written")));
+    let policy = policy.map_err(|why| {
         let text = unread(path, &why, shim.config.tenant.on_error);
         log::error!("{text}");
     });
@@ -313,8 +283,7 @@ fn own(name: Option<&str>, pattern: Option<&str>) -> Option<String> {
     own_tenant(pattern?, cgroup_path(&groups)?)
 }
 
-/// Looks whether the file has changed; when to look again. Called by the keeper, so that no connect waits for it, unless
-/// `threads` is off.
+/// Looks whether the file has changed; when to look again. Called by the keeper, so that no connect waits for it.
 pub fn look(shim: &'static Shim) -> Option<Instant> {
     let path = shim.config.tenant.policy.as_deref()?;
     let tenants = &shim.state().tenants;
@@ -323,26 +292,27 @@ pub fn look(shim: &'static Shim) -> Option<Instant> {
     Some(Instant::now() + LOOK_EVERY)
 }
 
-/// Not at each of the keeper's rounds; and where no thread may be started, whoever asks next looks.
+/// Not at each of the keeper's rounds; and where it does not run, whoever asks next looks.
 fn look_once_in_a_while(shim: &Shim, tenants: &Tenants, path: &str) {
-    let (now, last) = (now_ns(), tenants.watched.looked_at.load(Ordering::Relaxed));
-    if now.saturating_sub(last) >= LOOK_EVERY.as_nanos() as u64 * 9 / 10 {
-        tenants.watched.looked_at.store(now, Ordering::Relaxed);
-        let current = lock(&tenants.current).clone();
-        if let Some(current) = current {
-            // An interface that the policy names may have come, or come again, meanwhile.
-            current.policy.iter().for_each(Policy::look_up_interfaces);
-            reload(shim, tenants, path);
-        }
-    }
+    let current = lock(&tenants.current).clone();
+    let Some(current) = current.filter(|_| tenants.watched.due()) else {
+        return;
+    };
+    // An interface that the policy names may have come, or come again, meanwhile.
+    current.policy.iter().for_each(Policy::look_up_interfaces);
+    reload(shim, tenants, path);
 }
 
 fn reload(shim: &Shim, tenants: &Tenants, path: &str) {
-    let found = Stamp::of(path);
-    if std::mem::replace(&mut *lock(&tenants.watched.stamp), found) == found {
+    let Some(found) = tenants.watched.changed(path) else {
+        return;
+    };
+    let policy = read(path);
+    if !tenants.watched.took(found, path) {
+        // Half of it, perhaps: the next look sees.
         return;
     }
-    match read(path) {
+    match policy {
         Ok(policy) => {
             tenants.watched.reloads.fetch_add(1, Ordering::Relaxed);
             let tenants_of = policy.subjects().iter().filter(|s| !s.egress).count();

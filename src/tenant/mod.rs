@@ -5,6 +5,7 @@
 //! installed, `rdma_get_cm_event` is the second (`api`): it refuses, acks, destroys, and looks for the next event.
 //! The program's own check (`check`) is asked there too, in the program's thread. `egress` asks for outgoing
 //! connects. `decide` weighs rules, limits and rates; `share` holds what all processes of the host count together;
+//! `watched` says when the policy file is whole and to be read;
 //! `seats` remembers which connection of this process holds a place in a limit.
 
 pub mod api;
@@ -18,6 +19,7 @@ mod map;
 mod seats;
 mod share;
 mod tell;
+mod watched;
 
 #[cfg(test)]
 mod tests;
@@ -38,7 +40,7 @@ use std::sync::{Arc, Mutex, OnceLock};
 pub struct Tenants {
     /// `None` until the policy was first read.
     current: Mutex<Option<Arc<Current>>>,
-    watched: load::Watched,
+    watched: watched::Watched,
     share: OnceLock<Share>,
     seats: Seats,
     audit: audit::Audit,

@@ -17,8 +17,9 @@ pub fn sections() -> [Roff; 5] {
 fn file() -> Roff {
     let mut roff = section("POLICY FILE");
     roff.text([roman(
-        "The file is TOML. It is read again when it changes, also where it is a link that is exchanged (Kubernetes); \
-         a new file that is broken leaves the old policy in effect. An unknown key is an error, and so is a \
+        "The file is TOML. It is read again when it changes, also where it is a link that is exchanged (Kubernetes). \
+         Write a new file beside it and rename that over it: then it takes effect within a second. A file that is written in place is \
+         left alone until nobody has changed it for a second, since half of it may be valid. A new file that is broken leaves the old policy in effect. An unknown key is an error, and so is a \
          tenant or egress rule that could never match. At most 20000 tenants and egress rules may stand in it, 1000 of them with limits, all lists together \
          100000 prefixes, and the file 16 MiB.",
     )]);
