@@ -7,6 +7,7 @@ use crate::pool;
 use crate::real;
 use crate::reasons::events;
 use crate::stats::{self, Entry, Look};
+use crate::tap::flood;
 use crate::tenant;
 use cmshim_core::codes::event as ev;
 use libc::c_int;
@@ -25,6 +26,7 @@ pub unsafe extern "C-unwind" fn rdma_get_cm_event(
     };
     let call = boundary::enter(Entry::rdma_get_cm_event);
     let here = 0u8;
+    let mut refused = 0;
     let rc = loop {
         if tenant::on() {
             tenant::check::clean_up(&here);
@@ -36,9 +38,18 @@ pub unsafe extern "C-unwind" fn rdma_get_cm_event(
         // SAFETY: the program's own arguments, unchanged.
         let rc = unsafe { real(channel, event) };
         // SAFETY: success filled `event` with a pointer to a whole event, which nobody else has seen.
-        let refused = rc == 0 && tenant::on() && unsafe { tenant::api::refused(&call, *event) };
-        if !refused {
+        if rc != 0 || !tenant::on() || !unsafe { tenant::api::refused(&call, *event) } {
             break rc;
+        }
+        refused += 1;
+        // SAFETY: the call went well, so both are the program's and valid.
+        unsafe {
+            // Nobody may find an event there that is gone.
+            *event = std::ptr::null_mut();
+            if refused % flood::AT_ONCE == 0 && flood::may_end((*channel).fd) {
+                guard::set_errno(libc::EAGAIN);
+                break -1;
+            }
         }
     };
     if rc != 0 && matches!(guard::errno(), libc::EAGAIN | libc::EINTR) {

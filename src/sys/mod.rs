@@ -1,6 +1,7 @@
 //! What is asked of this process and its kernel: names, limits, sysfs.
 
 pub mod device;
+pub mod epoll;
 pub mod gids;
 pub mod limits;
 pub mod list;

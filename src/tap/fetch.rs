@@ -89,6 +89,8 @@ pub enum Fetched {
     Event(Event),
     /// Somebody else's fetch filled the queue meanwhile.
     Queue,
+    /// So many connect requests, and no other event: the tenant check has refused them all. More may wait.
+    Refused(usize),
     /// The channel became blocking or plain meanwhile.
     Changed,
     Errno(c_int),
@@ -112,7 +114,8 @@ impl Tap {
             None => 1,
         };
         match self.take(&mut locked, most) {
-            Ok(mut events) => {
+            Ok((events, taken)) if events.is_empty() => Fetched::Refused(taken),
+            Ok((mut events, _)) => {
                 let first = events.remove(0);
                 self.keep(&mut locked, events);
                 Fetched::Event(first)
@@ -126,18 +129,18 @@ impl Tap {
         self.how() == How::Inline && self.nonblocking.load(Ordering::Acquire)
     }
 
-    /// Takes up to `most` events; at least one, or errno. What the tenant check refuses is gone already.
-    fn take(&self, locked: &mut Locked, most: usize) -> Result<Vec<Event>, c_int> {
-        loop {
-            let events = self.take_all(locked, most)?;
-            if !tenant::on() {
-                return Ok(events);
-            }
-            let events = tenant::kernel::sift(self, &mut locked.behind, events);
-            // A program that waits edge by edge would not come again for what is left; the aggregator does.
-            if !events.is_empty() || self.how() == How::Thread {
-                return Ok(events);
-            }
+    /// Takes up to `most` events, at least one, or errno; and how many it were with those that the tenant check has
+    /// refused, which are gone already. Once: a flood of them must not hold the thread in here, with its signals blocked and
+    /// the channel locked.
+    fn take(&self, locked: &mut Locked, most: usize) -> Result<(Vec<Event>, usize), c_int> {
+        let events = self.take_all(locked, most)?;
+        let taken = events.len();
+        match tenant::on() {
+            true => Ok((
+                tenant::kernel::sift(self, &mut locked.behind, events),
+                taken,
+            )),
+            false => Ok((events, taken)),
         }
     }
 
@@ -199,7 +202,8 @@ impl Tap {
         if self.full.load(Ordering::Relaxed) && locked.link.is_some() && self.never_waits() {
             let most = self.queue.room(&locked.behind, batch);
             if most > 0 {
-                if let Ok(events) = self.take(&mut locked, most) {
+                let taken = self.take(&mut locked, most);
+                if let Some((events, _)) = taken.ok().filter(|(events, _)| !events.is_empty()) {
                     self.keep(&mut locked, events);
                     return;
                 }
@@ -216,7 +220,7 @@ impl Tap {
             self.paused.store(true, Ordering::Release);
             return Ok(0);
         }
-        let events = self.take(locked, most)?;
+        let (events, _) = self.take(locked, most)?;
         let count = events.len();
         self.keep(locked, events);
         Ok(count)

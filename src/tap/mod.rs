@@ -14,6 +14,7 @@ mod channel;
 mod commands;
 pub mod descriptors;
 mod fetch;
+pub mod flood;
 pub mod handles;
 mod lifetime;
 pub mod next;

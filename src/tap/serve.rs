@@ -3,7 +3,7 @@
 use super::channel::{How, Tap};
 use super::commands::{nonblocking, reads_ahead, Command};
 use super::fetch::Fetched;
-use super::{handles, swap, waiting};
+use super::{flood, handles, swap, waiting};
 use crate::abi::ucm::GET_EVENT_RESPONSE;
 use crate::boundary::{guard, shim};
 use crate::stats::{self, Bypass};
@@ -34,6 +34,7 @@ pub unsafe fn get_event(tap: &'static Tap, command: &Command) -> ssize_t {
     // write is a cancellation point.
     // SAFETY: no lock is held, and nothing here has a destructor.
     unsafe { pthread_testcancel() };
+    let mut refused = 0;
     loop {
         if let Some(next) = tap.queue.pop() {
             if tap.queue.is_empty() || tap.queue.more() || tap.paused.load(Ordering::Acquire) {
@@ -71,6 +72,14 @@ pub unsafe fn get_event(tap: &'static Tap, command: &Command) -> ssize_t {
             // SAFETY: as promised by the caller.
             Some(Fetched::Event(next)) => return unsafe { deliver(&next, command) },
             Some(Fetched::Queue | Fetched::Changed) => continue,
+            Some(Fetched::Refused(more)) => {
+                // Signals were let in, and others had the lock.
+                refused += more;
+                if refused >= flood::AT_ONCE && flood::may_end(tap.app().0) {
+                    guard::set_errno(libc::EAGAIN);
+                    return -1;
+                }
+            }
             Some(Fetched::Errno(errno)) => {
                 guard::set_errno(errno);
                 return -1;

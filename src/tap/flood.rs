@@ -1,0 +1,28 @@
+//! A flood of connect requests that the tenant check refuses: the program's thread comes back from time to time.
+
+use super::channel::How;
+use super::{descriptors, swap, table};
+use crate::sys;
+use libc::c_int;
+
+/// Requests that one call refuses before it says that there is no event.
+pub const AT_ONCE: usize = 64;
+
+/// May a call on this channel end with EAGAIN, though more events wait in the kernel? Only a non-blocking one's, and only
+/// where whoever waits for the channel finds it readable.
+pub fn may_end(fd: c_int) -> bool {
+    if !descriptors::is_nonblocking(fd) {
+        return false;
+    }
+    let tap = table::find(fd).filter(|tap| tap.app().0 == fd);
+    match tap.map(|tap| (tap, tap.how())) {
+        Some((tap, How::Inline)) => {
+            // Who waits edge by edge is woken once more.
+            swap::look_again(tap);
+            true
+        }
+        Some((_, How::Thread | How::Foreign)) => false,
+        // The kernel's own descriptor, for which an edge cannot be made.
+        Some((_, How::Plain)) | None => !sys::epoll::by_edges(fd),
+    }
+}
