@@ -142,6 +142,8 @@ real! {
     rdma_create_ep(*mut *mut RdmaCmId, *mut RdmaAddrInfo, *mut IbvPd, *mut IbvQpInitAttr) -> c_int;
     rdma_destroy_ep(*mut RdmaCmId);
     rdma_create_srq(*mut RdmaCmId, *mut IbvPd, *mut IbvSrqInitAttr) -> c_int;
+    rsocket(c_int, c_int, c_int) -> c_int;
+    rclose(c_int) -> c_int;
     rdma_create_srq_ex(*mut RdmaCmId, *mut IbvSrqInitAttrEx) -> c_int;
     ibv_get_device_list(*mut c_int) -> *mut *mut IbvDevice;
     ibv_open_device(*mut IbvDevice) -> *mut IbvContext;

@@ -4,7 +4,8 @@
  *   wait=MS
  *   accepted, refused   clients connect one after the other until one is; how often does not matter
  *   always=accepted:MS  for so long each one is (or always=refused:MS)
- * The server waits by poll in a thread of its own, or with SYNC in the environment in rdma_get_request. */
+ * The server waits by poll in a thread of its own, or with SYNC in the environment in rdma_get_request
+ * (SYNC=destroy: it ends its connections by rdma_destroy_ep alone). */
 #include "cm.h"
 #include <fcntl.h>
 #include <time.h>
@@ -42,7 +43,7 @@ static void *serve_endpoint(void *listener)
     for (;;) {
         if (rdma_get_request(listener, &id)) continue;
         __atomic_add_fetch(&requests, 1, __ATOMIC_RELAXED);
-        if (!rdma_accept(id, &param)) rdma_disconnect(id);
+        if (!rdma_accept(id, &param) && strcmp(getenv("SYNC"), "destroy")) rdma_disconnect(id);
         rdma_destroy_ep(id);
     }
     return NULL;

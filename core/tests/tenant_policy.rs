@@ -236,3 +236,47 @@ fn rates_as_they_may_be_written() {
         assert_eq!((rate.per_s, rate.burst), expected, "{text}");
     }
 }
+
+/// An AF_IB request (RDMA_PS_IB) has neither address nor port.
+#[test]
+fn a_peer_without_an_address_may_be_the_one_that_is_denied() {
+    let text = "version = 1\ndefault = \"allow\"\n\
+        [[tenant]]\nname = \"out\"\npeers = [\"10.1.66.0/24\"]\naction = \"deny\"\n";
+    let with_gid = format!("{text}[[tenant]]\nname = \"known\"\ngids = [\"fe80::1\"]\n");
+    let unknown = Ask::default();
+    let verdict = policy(text).incoming(&unknown);
+    assert_eq!((verdict.allow, verdict.subject), (false, Some(0)));
+    assert!(!policy(&with_gid).incoming(&unknown).allow);
+    let ports = text.replace("action", "ports = [7471]\naction");
+    assert!(!policy(&ports).incoming(&unknown).allow);
+    let mut known = unknown;
+    known.gid = Some("fe80::1".parse::<std::net::Ipv6Addr>().unwrap().octets());
+    assert!(policy(&with_gid).incoming(&known).allow);
+    assert!(policy(text).incoming(&ask("10.1.65.1", 1)).allow);
+    let other =
+        "version = 1\ndefault = \"allow\"\n[[tenant]]\nname = \"a\"\npeers = [\"10.1.0.0/16\"]\n";
+    assert!(policy(other).incoming(&Ask::default()).allow);
+}
+
+#[test]
+fn a_peer_behind_an_unknown_interface_may_be_the_one_that_is_denied() {
+    let text = "version = 1\ndefault = \"allow\"\n\
+        [[tenant]]\nname = \"out\"\npeers = [\"fe80::/10%7\"]\naction = \"deny\"\n";
+    let behind = |scope| {
+        let ask = Ask {
+            scope,
+            ..ask("fe80::1", 1)
+        };
+        policy(text).incoming(&ask).allow
+    };
+    assert!(!behind(7) && behind(8));
+    assert!(!behind(0), "it may be 7");
+    let allows = text
+        .replace("deny", "allow")
+        .replace("default = \"allow\"", "default = \"deny\"");
+    let ask = Ask {
+        scope: 0,
+        ..ask("fe80::1", 1)
+    };
+    assert!(!policy(&allows).incoming(&ask).allow);
+}

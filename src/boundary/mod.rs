@@ -1,6 +1,7 @@
 //! Between the exported C symbols and the features: who calls, are we on, and nothing breaks.
 
 pub mod guard;
+pub mod inner;
 pub mod shim;
 pub mod thread;
 
@@ -158,9 +159,17 @@ impl Call {
 
     /// Does the tenant policy keep this call from being made? The errno, if so.
     pub fn checked(&self, work: impl FnOnce(&'static Shim) -> Option<i32>) -> Option<i32> {
+        self.reads_policy();
         match tenant::on() {
             true => self.decide(None, work),
             false => None,
+        }
+    }
+
+    /// Reads the tenant policy, if there is one and no call of the process has done that yet.
+    pub fn reads_policy(&self) {
+        if !tenant::on() && self.shim.is_some_and(tenant::configured) {
+            self.before(tenant::begin);
         }
     }
 

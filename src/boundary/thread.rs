@@ -29,6 +29,8 @@ struct Context {
     reported: Cell<bool>,
     psns: Cell<Psns>,
     mark: Cell<Mark>,
+    /// How often an rdma_* function was entered.
+    entered: Cell<u64>,
 }
 
 thread_local! {
@@ -41,6 +43,7 @@ thread_local! {
             reported: Cell::new(false),
             psns: Cell::new(Psns { send: None, receive: None }),
             mark: Cell::new(Mark::NONE),
+            entered: Cell::new(0),
         }
     };
 }
@@ -52,6 +55,9 @@ thread_local! {
 /// and by the names, since rdma_get_cm_event calls no other rdma_* functions but these two.
 pub fn enter(name: &'static str, frame: usize) -> bool {
     CONTEXT.with(|c| {
+        if name.starts_with("rdma_") {
+            c.entered.set(c.entered.get() + 1);
+        }
         let impossible = c.name.get() == "rdma_get_cm_event"
             && name.starts_with("rdma_")
             && !matches!(name, "rdma_destroy_id" | "rdma_init_qp_attr");
@@ -67,6 +73,12 @@ pub fn enter(name: &'static str, frame: usize) -> bool {
         c.depth.set(c.depth.get() + 1);
         false
     })
+}
+
+/// How often this thread has entered an rdma_* function. Where a call of librdmacm that calls others of them leaves it as
+/// it was, the inner ones do not come through us.
+pub fn entered() -> u64 {
+    CONTEXT.with(|c| c.entered.get())
 }
 
 /// Steps out again.

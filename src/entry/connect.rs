@@ -3,7 +3,7 @@
 use super::entry;
 use crate::abi::cm::{RdmaAddrInfo, RdmaCmId, RdmaConnParam};
 use crate::abi::verbs::{IbvPd, IbvQpAttr, IbvQpInitAttr};
-use crate::boundary;
+use crate::boundary::{self, inner::Inner};
 use crate::real;
 use crate::reasons::state::IdPtr;
 use crate::reasons::subject::Subject;
@@ -138,12 +138,6 @@ entry! {
     };
 }
 
-entry! {
-    fn rdma_get_request(listener: *mut RdmaCmId, id: *mut *mut RdmaCmId) -> c_int, missing -1;
-    // SAFETY: the program's listener.
-    failed |shim, ended, _rc| unsafe { calls::ended_on_id(shim, ended, listener, |_, _, _| {}) };
-}
-
 /// # Safety
 /// As the function of this name in the real library.
 #[cfg_attr(not(test), no_mangle)]
@@ -162,8 +156,12 @@ pub unsafe extern "C-unwind" fn rdma_create_ep(
     if let Some(errno) = call.checked(|shim| unsafe { tenant::egress::endpoint(shim, info) }) {
         return call.refused(errno);
     }
+    let inner = Inner::awaited();
     // SAFETY: the program's own arguments, unchanged.
     let rc = unsafe { real(id, info, pd, attr) };
+    if rc == 0 && call.counted() {
+        inner.came();
+    }
     call.failed(rc, |shim, ended| {
         // SAFETY: the program's look-up result.
         calls::ended(shim, ended, || unsafe { Subject::of_info(info) }, |_| {});

@@ -3,6 +3,7 @@
 use super::entry;
 use crate::abi::cm::{RdmaCmId, RdmaEventChannel};
 use crate::boundary;
+use crate::boundary::inner::Inner;
 use crate::pool::evict;
 use crate::real;
 use crate::reasons::state::{IdPtr, IdRecord};
@@ -13,18 +14,39 @@ use crate::tenant;
 use cmshim_core::model::{Role, Stage};
 use libc::{c_int, c_void, sockaddr};
 
-entry! {
-    fn rdma_create_id(channel: *mut RdmaEventChannel, id: *mut *mut RdmaCmId, context: *mut c_void, ps: c_int) -> c_int, missing -1;
-    @again evict::make_room;
-    after |shim, ended, rc| {
+/// # Safety
+/// As the function of this name in the real library.
+#[cfg_attr(not(test), no_mangle)]
+pub unsafe extern "C-unwind" fn rdma_create_id(
+    channel: *mut RdmaEventChannel,
+    id: *mut *mut RdmaCmId,
+    context: *mut c_void,
+    ps: c_int,
+) -> c_int {
+    let Some(real) = real::rdma_create_id() else {
+        return boundary::missing("rdma_create_id", -1);
+    };
+    let call = boundary::enter(Entry::rdma_create_id);
+    call.reads_policy();
+    let inner = Inner::awaited();
+    // SAFETY: the program's own arguments, unchanged.
+    let make = || unsafe { real(channel, id, context, ps) };
+    let rc = call.again(make(), evict::make_room, make);
+    if rc == 0 && call.counted() && channel.is_null() {
+        // librdmacm has made one by its own function.
+        inner.came();
+    }
+    call.after(rc, |shim, ended| {
         if rc == 0 {
             // SAFETY: success stored the new id there.
             let new = unsafe { *id };
-            shim.state().put(IdPtr(new as usize), IdRecord::since(ended.began()));
+            shim.state()
+                .put(IdPtr(new as usize), IdRecord::since(ended.began()));
             stats::learned(ended.mark, Some(new), None);
         }
         calls::ended(shim, ended, || Subject::of_port_space(ps), |_| {});
-    };
+    });
+    rc
 }
 
 entry! {
@@ -93,6 +115,7 @@ pub unsafe extern "C-unwind" fn rdma_listen(id: *mut RdmaCmId, backlog: c_int) -
     };
     // SAFETY: the program's id.
     let call = unsafe { boundary::enter_on(Entry::rdma_listen, id) };
+    call.reads_policy();
     let own = storm::Backlog::as_asked(backlog);
     // SAFETY: the program's id.
     let backlog = call.decide(own, |shim| unsafe { storm::backlog(shim, id, backlog) });

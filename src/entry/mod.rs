@@ -16,6 +16,8 @@ mod own;
 pub mod own_checks;
 mod own_events;
 mod queue_pairs;
+mod requests;
+mod rsocket;
 mod teardown;
 mod verbs;
 

@@ -2,13 +2,22 @@
 
 use crate::abi::cm::{RdmaCmId, RdmaEventChannel};
 use crate::abi::verbs::IbvQp;
-use crate::boundary;
+use crate::boundary::shim::Shim;
+use crate::boundary::{self, inner};
 use crate::pool::recycle;
 use crate::real;
+use crate::reasons::state::IdRecord;
 use crate::reasons::{asynchronous, calls, events, waits};
 use crate::stats::{Entry, Phase};
 use crate::tenant;
 use libc::{c_int, sockaddr};
+
+/// The id is about to be destroyed: what is known of it, which is forgotten.
+fn id_ends(shim: &'static Shim, id: *const RdmaCmId) -> Option<IdRecord> {
+    tenant::api::ending(id);
+    recycle::id_gone(shim, id);
+    events::forget(shim, id)
+}
 
 /// # Safety
 /// As the function of this name in the real library.
@@ -22,9 +31,7 @@ pub unsafe extern "C-unwind" fn rdma_destroy_id(id: *mut RdmaCmId) -> c_int {
     let (key, record) = call.decide((None, None), |shim| {
         // SAFETY: the program's id, alive until the real call.
         let key = unsafe { waits::call_begins(shim, "rdma_destroy_id", id, waits::of_id) };
-        tenant::api::ending(id);
-        recycle::id_gone(shim, id);
-        (key, events::forget(shim, id))
+        (key, id_ends(shim, id))
     });
     // SAFETY: the program's own argument.
     let rc = unsafe { real(id) };
@@ -49,7 +56,10 @@ pub unsafe extern "C-unwind" fn rdma_destroy_ep(id: *mut RdmaCmId) {
     };
     // SAFETY: the program's id.
     let call = unsafe { boundary::enter_on(Entry::rdma_destroy_ep, id) };
-    // SAFETY: the program's own argument. The calls inside are watched by their own entries.
+    if inner::past_us() {
+        call.before(|shim| drop(id_ends(shim, id)));
+    }
+    // SAFETY: the program's own argument. The calls inside are watched by their own entries, where they come through us.
     unsafe { real(id) };
     call.done();
 }
@@ -145,6 +155,10 @@ pub unsafe extern "C-unwind" fn rdma_migrate_id(
     });
     // SAFETY: the program's own arguments.
     let rc = unsafe { real(id, channel) };
+    if rc == 0 && tenant::on() {
+        // SAFETY: the program's id.
+        unsafe { tenant::api::moved(id) };
+    }
     call.watched(rc, key.is_some(), |shim, ended| {
         waits::call_ends(shim, key);
         // SAFETY: the program's id.

@@ -10,7 +10,8 @@ use std::io::Write;
 use std::process::{Command, Stdio};
 
 /// What programs include.
-const LIBRARY: &str = "#include <rdma/rdma_cma.h>\n#include <rdma/rdma_verbs.h>\n";
+const LIBRARY: &str =
+    "#include <rdma/rdma_cma.h>\n#include <rdma/rdma_verbs.h>\n#include <rdma/rsocket.h>\n";
 /// What librdmacm itself includes: the kernel's. (Both define the same names, so they are read apart.)
 const KERNEL: &str = "#include <rdma/rdma_user_cm.h>\n#include <rdma/ib_user_verbs.h>\n";
 

@@ -76,6 +76,7 @@ pub const SYMBOLS: &[Symbol] = symbols! {
         rdma_destroy_ep: "watched while un-acked events block it", "calls/rdma_destroy_ep.c";
         rdma_create_srq: "names the limit that failed", "calls/rdma_create_srq.c";
         rdma_create_srq_ex: "names the limit that failed", "calls/rdma_create_srq_ex.c";
+        rsocket: "refuses, where a tenant policy cannot be kept for rsockets", "calls/rsocket.c";
     }
     Rdmacm c"RDMACM_1.1" {
         rdma_join_multicast_ex: "names a failed start", "calls/rdma_join_multicast_ex.c";
@@ -120,6 +121,9 @@ pub const SYMBOLS: &[Symbol] = symbols! {
 
 /// Symbols that the shim calls but does not export.
 pub const CALLED_ONLY: &[Symbol] = symbols! {
+    Rdmacm c"RDMACM_1.0" {
+        rclose: "closes an rsocket that a tenant policy refuses", "";
+    }
     Ibverbs c"IBVERBS_1.0" {
         ibv_destroy_comp_channel: "closes the pool's own channels", "";
     }

@@ -24,7 +24,7 @@ fn matrix() -> String {
          Generated from `src/symbols/mod.rs` by `make matrix`; a test fails when the two differ.\n\n\
          Everything else of librdmacm and libibverbs goes straight to the real library. That is in particular the\n\
          data path (`ibv_post_send`, `ibv_post_recv`, `ibv_poll_cq`: inline calls through the context, of which no\n\
-         instruction changes), the queries and getters, `rsocket` and its kin (whose inner calls come through here),\n\
+         instruction changes), the queries and getters, the functions of rsockets (whose inner calls come through here),\n\
          and the functions of librdmacm 1.4 and later.\n\n\
          | symbol | real symbol | what the shim does | called by |\n|---|---|---|---|\n",
     );

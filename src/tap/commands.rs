@@ -117,7 +117,13 @@ pub unsafe fn write(tap: &'static Tap, fd: c_int, buffer: *const c_void, size: s
             }
             cmd::DESTROY_ID if command.size == DESTROY_ID_SIZE => undo::destroy_id(tap, &command),
             cmd::LEAVE_MCAST if command.size == DESTROY_ID_SIZE => undo::leave_group(tap, &command),
-            cmd::MIGRATE_ID if command.size == MIGRATE_ID_SIZE => undo::migrate(tap, &command),
+            cmd::MIGRATE_ID if command.size == MIGRATE_ID_SIZE => {
+                let written = undo::migrate(tap, &command);
+                if command.went_well(written) {
+                    tenant::kernel::id_moved(command.u32(MIGRATE_ID_ID), tap.app().0);
+                }
+                written
+            }
             cmd::CREATE_ID if command.has(CREATE_ID_RESPONSE + 8) => created(tap, &command),
             cmd::ACCEPT if command.has(ACCEPT_ID + 4) => {
                 // The kernel sends events of the id from here on. A failed accept leaves a number that is

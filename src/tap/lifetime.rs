@@ -105,6 +105,7 @@ fn end(shim: &'static Shim, tap: &'static Tap) {
         }
         return;
     }
+    tenant::kernel::channel_ends(tap.app().0);
     let swapped = tap.swapped();
     let mut locked = tap.lock();
     // Is the hidden descriptor still the kernel's? Whoever has it in a set knows.

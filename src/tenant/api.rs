@@ -4,7 +4,7 @@
 use super::check;
 use super::decide::{self, Way};
 use super::kernel::{again, class, is_gone, last_served, leave, over};
-use super::seats::{Key, Seat};
+use super::seats::{Connection, Held, Key};
 use super::{configured, tell, CLOSED};
 use crate::abi::cm::{RdmaCmEvent, RdmaCmId};
 use crate::abi::data;
@@ -88,9 +88,35 @@ unsafe fn by_policy(shim: &'static Shim, e: &RdmaCmEvent) -> Fate {
         return Fate::Refuse(tell::private_data(&decision));
     }
     if let Some(seat) = decision.seat {
-        leave(shim.state().tenants.seats.put(key(e.id), seat));
+        // SAFETY: as promised by the caller.
+        let of = unsafe { connection(e.id, None) };
+        let seats = &shim.state().tenants.seats;
+        leave(seats.put(key(e.id), Held { seat, of }));
     }
     Fate::Pass
+}
+
+/// What a seat remembers of its connection.
+///
+/// # Safety
+/// `id` is null or alive.
+pub unsafe fn connection(id: *const RdmaCmId, to: Option<(IpAddr, u16)>) -> Connection {
+    // SAFETY: as promised by the caller; the channel of an id is alive as long as the id.
+    let channel = unsafe { id.as_ref().and_then(|id| id.channel.as_ref()) };
+    Connection {
+        to,
+        channel: channel.map_or(-1, |channel| channel.fd),
+    }
+}
+
+/// The id is on the channel that it has now.
+///
+/// # Safety
+/// `id` is null or alive.
+pub unsafe fn moved(id: *const RdmaCmId) {
+    // SAFETY: as promised by the caller.
+    let channel = unsafe { connection(id, None) }.channel;
+    super::kernel::moved(Key::Id(id as usize), channel);
 }
 
 /// By what the seat of the request that this thread has just taken is known.
@@ -163,6 +189,13 @@ pub unsafe fn drop_request(event: *mut RdmaCmEvent, private_data: &[u8]) {
         // A failure means that the peer is gone.
         reject(id, private_data.as_ptr().cast(), private_data.len() as u8);
         ack(event);
+        // As rdma_get_request left it, librdmacm would ack it once more.
+        if (*id).event == event {
+            (*id).event = std::ptr::null_mut();
+        }
+        if let Some(destroy_qp) = real::rdma_destroy_qp().filter(|_| !(*id).qp.is_null()) {
+            destroy_qp(id);
+        }
         destroy(id);
     }
     guard::set_errno(errno);
@@ -176,7 +209,7 @@ pub fn ended(id: *const RdmaCmId) {
 
 thread_local! {
     /// What the call that this thread makes has given back before it: address of the id, and seat.
-    static GIVEN: Cell<Option<(usize, Seat)>> = const { Cell::new(None) };
+    static GIVEN: Cell<Option<(usize, Held)>> = const { Cell::new(None) };
 }
 
 /// A call is about to end this id's connection, as far as it is known by its address: its place is free before the
@@ -196,7 +229,7 @@ pub fn ended_or_lives_on(id: *const RdmaCmId, failed: Option<c_int>) {
     }
 }
 
-fn taken(id: *const RdmaCmId) -> Option<Seat> {
+fn taken(id: *const RdmaCmId) -> Option<Held> {
     let shim = shim::existing().filter(|_| super::on())?;
     shim.state().tenants.seats.take(Key::Id(id as usize))
 }

@@ -181,7 +181,7 @@ unsafe fn put_down(shim: &'static Shim, event: *mut RdmaCmEvent) -> (u64, cmshim
     let open = Open {
         event: event as usize,
         ask,
-        observed: seat.is_some_and(|seat| seat.observed),
+        observed: seat.is_some_and(|held| held.seat.observed),
     };
     let token = {
         let mut inner = lock(&shim.state().tenants.checks.0);

@@ -2,7 +2,7 @@
 
 use super::api::{ended, errno_of};
 use super::decide::{self, Way};
-use super::seats::Key;
+use super::seats::{Held, Key};
 use super::{api, load};
 use crate::abi::cm::{RdmaAddrInfo, RdmaCmId};
 use crate::boundary::shim::Shim;
@@ -10,6 +10,7 @@ use crate::real;
 use crate::reasons::subject::given_address;
 use cmshim_core::tenant::Ask;
 use libc::{c_int, sockaddr};
+use std::sync::atomic::{AtomicBool, Ordering};
 
 /// Of `<rdma/rdma_cma.h>`: the endpoint is made to listen.
 const RAI_PASSIVE: c_int = 1;
@@ -59,19 +60,24 @@ pub unsafe fn endpoint(shim: &'static Shim, info: *const RdmaAddrInfo) -> Option
 /// `id` is null or the program's id.
 pub unsafe fn connect(shim: &'static Shim, id: *const RdmaCmId) -> Option<c_int> {
     let seats = &shim.state().tenants.seats;
-    // A synchronous connect on a non-blocking channel is called again until it is done.
-    if seats.get(Key::Id(id as usize)).is_some() {
-        return None;
-    }
     // SAFETY: as promised by the caller.
     let ask = unsafe { outgoing(id) }?;
+    let to = ask.peer.map(|peer| (peer, ask.port));
+    // A synchronous connect on a non-blocking channel is called again until it is done. (An id whose end went past us may have
+    // left its seat to another one at the same address.)
+    let seated = seats.get(Key::Id(id as usize));
+    if seated.is_some_and(|held| to.is_some() && held.of.to == to) {
+        return None;
+    }
     let decision = decide::about(shim, Way::Out, &ask, true)?;
     if let Some(refusal) = decision.refused.as_ref().filter(|_| decision.refuses()) {
         return Some(errno_of(refusal.code));
     }
     if let Some(seat) = decision.seat {
         ended(id);
-        seats.put(Key::Id(id as usize), seat);
+        // SAFETY: as promised by the caller.
+        let of = unsafe { api::connection(id, to) };
+        seats.put(Key::Id(id as usize), Held { seat, of });
     }
     None
 }
@@ -94,6 +100,24 @@ unsafe fn outgoing(id: *const RdmaCmId) -> Option<Ask> {
         port: peer.map_or(0, |p| p.port()),
         ..ask
     })
+}
+
+/// An rsocket was made by a librdmacm whose inner calls pass us by: nothing that it does can be checked. True if it may
+/// not be; told once.
+pub fn sockets_pass_by(shim: &Shim) -> bool {
+    static TOLD: AtomicBool = AtomicBool::new(false);
+    let enforced = super::CLOSED.load(Ordering::Relaxed);
+    if super::configured(shim) && !TOLD.swap(true, Ordering::Relaxed) {
+        let then = match enforced {
+            true => "rsocket fails with EACCES",
+            false => "rsockets are not checked",
+        };
+        log::error!(
+            "tenant.policy cannot be kept for rsockets: librdmacm calls its own functions past cmshim \
+             (linked with -Bsymbolic-functions); {then}"
+        );
+    }
+    super::configured(shim) && enforced
 }
 
 /// Gives the id the type of service of its tenant, before its route is looked for.

@@ -1,7 +1,7 @@
 //! The first barrier: connect requests as the kernel tells of them, by the handles of their ids.
 
 use super::decide::{self, Way};
-use super::seats::{Key, Seat};
+use super::seats::{Connection, Held, Key};
 use super::{on, tell};
 use crate::abi::ucm::*;
 use crate::boundary::guard;
@@ -11,7 +11,7 @@ use crate::tap::{own, Tap};
 use cmshim_core::ahead::{Behind, Event};
 use cmshim_core::codes::event as ev;
 use cmshim_core::tenant::Ask;
-use libc::sockaddr_storage;
+use libc::{c_int, sockaddr_storage};
 use std::cell::Cell;
 
 thread_local! {
@@ -47,7 +47,7 @@ pub fn over(kind: i32) -> bool {
 
 /// A command is about to end this id's connection. Its place is free before the kernel tells the peer, whose next
 /// connect may be here before the command returns.
-pub fn ending(handle: u32) -> Option<Seat> {
+pub fn ending(handle: u32) -> Option<Held> {
     let seat = take(handle);
     leave(seat);
     seat
@@ -55,20 +55,20 @@ pub fn ending(handle: u32) -> Option<Seat> {
 
 /// The command has just failed, and the connection lives on: it has its place again, even if another one took that
 /// meanwhile. Unless the kernel does not have the id any more, since another thread has destroyed it.
-pub fn lives_on(handle: u32, seat: Option<Seat>) {
+pub fn lives_on(handle: u32, seat: Option<Held>) {
     if !is_gone(guard::errno()) {
         again(Key::Handle(handle), seat);
     }
 }
 
 /// The connection has its place again.
-pub fn again(key: Key, seat: Option<Seat>) {
+pub fn again(key: Key, seat: Option<Held>) {
     let (Some(seat), Some(shim)) = (seat, shim::existing()) else {
         return;
     };
     guard_or_inside(|| {
         let tenants = &shim.state().tenants;
-        if let (Some(row), Some(share)) = (seat.row, tenants.share.get()) {
+        if let (Some(row), Some(share)) = (seat.seat.row, tenants.share.get()) {
             // Without a limit it never fails.
             let _ = share.sit(row, None);
         }
@@ -82,14 +82,14 @@ pub fn is_gone(errno: i32) -> bool {
     matches!(errno, libc::ENOENT | libc::ENXIO)
 }
 
-fn take(handle: u32) -> Option<Seat> {
+fn take(handle: u32) -> Option<Held> {
     let shim = shim::existing().filter(|_| on())?;
     guard_or_inside(|| shim.state().tenants.seats.take(Key::Handle(handle)))
 }
 
 /// The connection is over: its place is free.
-pub fn leave(seat: Option<Seat>) {
-    let row = seat.and_then(|seat| seat.row);
+pub fn leave(seat: Option<Held>) {
+    let row = seat.and_then(|held| held.seat.row);
     if let (Some(row), Some(shim)) = (row, shim::existing()) {
         if let Some(share) = shim.state().tenants.share.get() {
             share.leave(row);
@@ -102,10 +102,38 @@ pub fn ended(handle: u32) {
     leave(take(handle));
 }
 
+/// The id is on the channel with this descriptor now.
+pub fn moved(key: Key, channel: c_int) {
+    if let Some(shim) = shim::existing().filter(|_| on()) {
+        guard_or_inside(|| {
+            shim.state().tenants.seats.moved(key, channel);
+            None::<()>
+        });
+    }
+}
+
+/// As `moved`, by the handle of the connection's id.
+pub fn id_moved(handle: u32, channel: c_int) {
+    moved(Key::Handle(handle), channel);
+}
+
+/// The channel goes, and with it all its ids in the kernel: nobody will destroy them.
+pub fn channel_ends(channel: c_int) {
+    if let Some(shim) = shim::existing().filter(|_| on()) {
+        let seats = &shim.state().tenants.seats;
+        let gone = guard_or_inside(|| Some(seats.of_channel(channel)));
+        gone.into_iter()
+            .flatten()
+            .for_each(|held| leave(Some(held)));
+    }
+}
+
 /// The traffic class for the packets of this connection.
 pub fn class(key: Key) -> Option<u8> {
     let shim = shim::existing().filter(|_| on())?;
-    guard_or_inside(|| shim.state().tenants.seats.get(key))?.tos
+    guard_or_inside(|| shim.state().tenants.seats.get(key))?
+        .seat
+        .tos
 }
 
 /// As `class`, by the handle of the connection's id.
@@ -167,12 +195,12 @@ fn passes(shim: &'static Shim, tap: &Tap, behind: &mut Behind, event: &mut Event
         return false;
     }
     if let Some(seat) = decision.seat {
-        leave(
-            shim.state()
-                .tenants
-                .seats
-                .put(Key::Handle(event.handle()), seat),
-        );
+        let of = Connection {
+            to: None,
+            channel: tap.app().0,
+        };
+        let seats = &shim.state().tenants.seats;
+        leave(seats.put(Key::Handle(event.handle()), Held { seat, of }));
     }
     event.decide();
     true

@@ -73,6 +73,6 @@ fn turn_on() {
 }
 
 /// Is a policy configured for this process?
-fn configured(shim: &Shim) -> bool {
+pub fn configured(shim: &Shim) -> bool {
     shim.config.tenant.policy.is_some()
 }

@@ -28,6 +28,14 @@ fn file() -> Roff {
         "A peer that is refused gets an ordinary reject. If it runs under cmshim too, it says why: \"refused by policy \
          of the peer: tenant 'olap' has 64 of 64 connections\".",
     )]);
+    roff.control("PP", []);
+    roff.text([roman(
+        "Who a peer is: its address stands in the connect request, which the peer's host has written; whoever is root on a host of the \
+         fabric can write another one there. gids (where the fabric sets them) and pkeys, which the fabric's switches check, hold against \
+         such a host. A request without an IP address (RDMA_PS_IB) for which no tenant stands (by gids, pkeys or local) is refused if one with \
+         action = \"deny\" has peers, since it may come from one of them; so is one from a link-local address of which it is not known \
+         behind which interface the peer is.",
+    )]);
     for field in FIELDS {
         let name = match field.table {
             "" => field.name.to_owned(),

@@ -208,6 +208,7 @@ entries! {
     #[often] ibv_destroy_srq
     #[often] ibv_close_device
     #[often] rdma_init_qp_attr
+    rsocket
 }
 
 /// Numbers of events that are told apart; one more item takes all others.

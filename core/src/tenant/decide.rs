@@ -62,7 +62,25 @@ impl Policy {
     /// Whether a request from outside may come in.
     pub fn incoming(&self, ask: &Ask) -> Verdict {
         let found = self.candidates(ask, |rule, _, failed| failed.is_none().then_some(rule));
-        found.map_or(Verdict::default(self.default_allow), Verdict::by)
+        let unknown = found.is_none() && ask.peer.is_none();
+        let denied = unknown.then(|| self.denies_somebody(ask)).flatten();
+        found
+            .or(denied)
+            .map_or(Verdict::default(self.default_allow), Verdict::by)
+    }
+
+    /// A peer without an IP address (RDMA_PS_IB) may be one that a rule denies by address. The first rule that would, if the
+    /// peer were the one.
+    fn denies_somebody(&self, ask: &Ask) -> Option<&Rule> {
+        let candidates = self.peers.all().flat_map(|(_, here)| here);
+        let rules = candidates.map(|candidate| &self.tenants[candidate.rule as usize]);
+        let denying = rules.filter(|rule| {
+            // Neither has it a port.
+            let port = rule.ports.first().map_or(0, |(first, _)| *first);
+            let asked = Ask { port, ..*ask };
+            !rule.allow && rule.fails(&asked, &self.interfaces).is_none()
+        });
+        denying.min_by_key(|rule| rule.line)
     }
 
     /// Whether a process of tenant `own` may connect to somebody.
@@ -83,7 +101,10 @@ impl Policy {
             for (net, here) in self.peers.holding(Address::of(peer)) {
                 for candidate in here {
                     let rule = &self.tenants[candidate.rule as usize];
-                    let failed = match self.interfaces.holds(candidate.scope, ask.scope) {
+                    // Which interface it is behind is not known where several have the same link-local address.
+                    let behind = self.interfaces.holds(candidate.scope, ask.scope)
+                        || !rule.allow && ask.scope == 0;
+                    let failed = match behind {
                         true => rule.fails(ask, &self.interfaces),
                         false => Some(Condition::Scope),
                     };
