@@ -1,5 +1,5 @@
-/* parts: later later-nonblock thread thread-nonblock dropped    The kernel takes commands on a channel only from a thread with
- * the very credentials that opened it. A channel is opened after this thread has got new ones; by a thread with its own;
+/* parts: later before thread, each with -nonblock, too; dropped    The kernel takes commands on a channel only from a thread with
+ * the very credentials that opened it. A channel is opened after this thread has got new ones, or before; by a thread with its own;
  * and one is used after root's privileges were given up. */
 #include "events.h"
 #include <sys/prctl.h>
@@ -33,6 +33,21 @@ static void *use(void *context)
     for (int i = 0; i < 3; i++) TRY(rdma_destroy_id(ids[i]));
     rdma_destroy_event_channel(ch);
     return NULL;
+}
+
+/* Nothing waits in the channel, and nothing is waited for. */
+static void opened_before(void)
+{
+    struct rdma_event_channel *ch = new_channel(nonblocking);
+    struct rdma_cm_id *id = resolving(ch, 0), *other;
+    say("readable %d", cm_ready(ch, SOON));
+    say("took %ld", take(ch));
+    new_credentials();
+    take(ch);
+    say("readable %d", readable(ch->fd));
+    TRY(rdma_create_id(ch, &other, NULL, RDMA_PS_TCP));
+    TRY(rdma_destroy_id(id));
+    rdma_destroy_event_channel(ch);
 }
 
 static void by_thread(void)
@@ -75,6 +90,7 @@ static void part(const char *name)
         new_credentials();
         use(NULL);
     }
+    if (is(name, "before")) opened_before();
     if (is(name, "thread")) by_thread();
     if (is(name, "dropped")) dropped();
 }

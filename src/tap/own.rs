@@ -3,6 +3,7 @@
 use super::channel::Tap;
 use super::next;
 use crate::abi::ucm::*;
+use crate::boundary::guard;
 use libc::ssize_t;
 
 /// Destroys an id. A failure means that it is gone already.
@@ -35,6 +36,14 @@ pub fn query(tap: &Tap, handle: u32, option: u32) -> Option<QueryAddrResp> {
     put(&mut command, QUERY_OPTION, &option.to_ne_bytes());
     // SAFETY: a whole command, whose answer lives across the call.
     unsafe { write(tap, &command) }.then_some(answer)
+}
+
+/// Does the kernel take no command on the channel from this thread? It looks at that before it looks at the command
+/// (`ucma_write`, drivers/infiniband/core/ucma.c), and there is none of this number.
+pub fn refused(tap: &Tap) -> bool {
+    let command = new::<HEADER>(u32::MAX, 0);
+    // SAFETY: a whole header.
+    !unsafe { write(tap, &command) } && guard::errno() == libc::EACCES
 }
 
 /// A command with its header and nothing else.

@@ -2,6 +2,7 @@
 
 use super::channel::{How, Tap};
 use super::commands::nonblocking;
+use super::own;
 use crate::boundary::guard;
 use libc::{c_int, sem_t};
 use std::cell::UnsafeCell;
@@ -57,6 +58,10 @@ pub enum Ended {
 
 /// Waits until there may be an event, as the kernel would: the thread may be cancelled or leave by longjmp.
 pub fn wait(tap: &'static Tap) -> Ended {
+    // What the aggregator may read, this thread may not, if it has changed its credentials since the channel was opened.
+    if own::refused(tap) {
+        return Ended::Errno(libc::EACCES);
+    }
     if nonblocking(tap) {
         return Ended::Errno(libc::EAGAIN);
     }

@@ -16,13 +16,14 @@ alike() { # NAME parts…
     shown program 'exit status 0'
 }
 
-told() { # NAME MODE regular-expression: one line, and it says this
+told() { # NAME MODE regular-expression: one line says this, and no other
     scene=$1-$2
     says program "$3"
-    at_most program 1
+    [ "$(grep -cE -- "$3" "$(log_of program)")" = 1 ] || fault "more than one line says '$3'"
+    scene=$1
 }
 
-alike credentials later later-nonblock thread thread-nonblock dropped
+alike credentials later later-nonblock before before-nonblock thread thread-nonblock dropped
 shown program 'errno EACCES'
 told credentials thread 'thread that reads events cannot read those of an event channel .*EACCES'
 told credentials policy 'thread that reads events cannot read those of an event channel .*EACCES'
