@@ -1,8 +1,9 @@
-/* parts: after before queued, each with -nonblock, too; wrong    A channel in several epoll sets, some of them with
- * EPOLLEXCLUSIVE: added after a set without the flag, before it, and with an event that waits already. */
+/* parts: after before queued, each with -nonblock, -copy or both, too; wrong    A channel in several epoll sets, some of them with
+ * EPOLLEXCLUSIVE, by its own number or by that of a copy: added after a set without the flag, before it, and with an event that waits already. */
 #include "events.h"
 
 static struct rdma_event_channel *ch;
+static int by = -1; /* the number by which it is added */
 static struct rdma_cm_id *ids[4];
 static int made;
 
@@ -10,7 +11,7 @@ static int add(int set, unsigned events)
 {
     struct epoll_event e = {.events = events, .data.u64 = 0x123456789abcULL};
     errno = 0;
-    return epoll_ctl(set, EPOLL_CTL_ADD, ch->fd, &e) ? -errno : 0;
+    return epoll_ctl(set, EPOLL_CTL_ADD, by, &e) ? -errno : 0;
 }
 
 static int woken(int set, int ms)
@@ -72,6 +73,7 @@ static void part(const char *name)
 {
     ch = new_channel(is(name, "nonblock"));
     made = 0;
+    by = is(name, "copy") ? dup(dup(ch->fd)) : ch->fd;
     if (is(name, "wrong")) wrong();
     else sets(name);
     for (int i = 0; i < made; i++) rdma_destroy_id(ids[i]);

@@ -4,9 +4,11 @@
 
 enum { FIRST = 40, ALL = 240, FEW = 300 }; /* pages; 200 channels' queues are more than 1500 */
 
+static volatile int taken;
+
 static void *reader(void *ch)
 {
-    while (take(ch) >= 0);
+    while (take(ch) >= 0) taken = 1;
     return NULL;
 }
 
@@ -26,10 +28,11 @@ static void cycle(void)
     pthread_t thread;
     void *result;
     MUST(!rdma_create_id(ch, &id, NULL, RDMA_PS_TCP));
+    taken = 0;
     pthread_create(&thread, NULL, reader, ch);
     resolve(id);
-    while (!id->verbs) usleep(1000); /* set when the event is taken */
-    usleep(1000);
+    while (!taken) usleep(1000);
+    usleep(2000); /* for it to wait */
     pthread_cancel(thread);
     pthread_join(thread, &result);
     MUST(result == PTHREAD_CANCELED);

@@ -28,7 +28,7 @@ pub unsafe extern "C-unwind" fn fcntl(fd: c_int, command: c_int, argument: usize
     // SAFETY: the program's arguments.
     let result = unsafe { next::fcntl(fd, command, argument) };
     if result >= 0 {
-        descriptors::fcntl_done(fd, command, argument);
+        descriptors::fcntl_done(fd, command, argument, result);
     }
     result
 }
@@ -41,7 +41,7 @@ pub unsafe extern "C-unwind" fn fcntl64(fd: c_int, command: c_int, argument: usi
     // SAFETY: the program's arguments.
     let result = unsafe { next::fcntl64(fd, command, argument) };
     if result >= 0 {
-        descriptors::fcntl_done(fd, command, argument);
+        descriptors::fcntl_done(fd, command, argument, result);
     }
     result
 }
@@ -70,9 +70,16 @@ pub unsafe extern "C-unwind" fn epoll_ctl(
 ) -> c_int {
     // SAFETY: the program's arguments.
     unsafe {
-        match descriptors::about_to_add(op, fd, event) {
+        if let Some(mut instead) = descriptors::about_to_add(op, fd, event) {
+            return next::epoll_ctl(set, op, fd, &mut instead);
+        }
+        let result = next::epoll_ctl(set, op, fd, event);
+        if result == 0 {
+            return result;
+        }
+        match descriptors::not_added(op, fd, event) {
             Some(mut instead) => next::epoll_ctl(set, op, fd, &mut instead),
-            None => next::epoll_ctl(set, op, fd, event),
+            None => result,
         }
     }
 }
@@ -82,7 +89,7 @@ pub unsafe extern "C-unwind" fn epoll_ctl(
 #[cfg_attr(not(test), no_mangle)]
 pub unsafe extern "C-unwind" fn dup(fd: c_int) -> c_int {
     descriptors::about_to_duplicate(fd);
-    next::dup(fd)
+    duplicated(fd, next::dup(fd))
 }
 
 /// # Safety
@@ -90,7 +97,7 @@ pub unsafe extern "C-unwind" fn dup(fd: c_int) -> c_int {
 #[cfg_attr(not(test), no_mangle)]
 pub unsafe extern "C-unwind" fn dup2(from: c_int, to: c_int) -> c_int {
     match descriptors::about_to_replace(from, to, 0) {
-        Ok(()) => next::dup2(from, to),
+        Ok(()) => duplicated(from, next::dup2(from, to)),
         Err(errno) => refused(errno),
     }
 }
@@ -100,9 +107,16 @@ pub unsafe extern "C-unwind" fn dup2(from: c_int, to: c_int) -> c_int {
 #[cfg_attr(not(test), no_mangle)]
 pub unsafe extern "C-unwind" fn dup3(from: c_int, to: c_int, flags: c_int) -> c_int {
     match descriptors::about_to_replace(from, to, flags) {
-        Ok(()) => next::dup3(from, to, flags),
+        Ok(()) => duplicated(from, next::dup3(from, to, flags)),
         Err(errno) => refused(errno),
     }
+}
+
+fn duplicated(from: c_int, result: c_int) -> c_int {
+    if result >= 0 {
+        descriptors::duplicated(from, result);
+    }
+    result
 }
 
 fn refused(errno: c_int) -> c_int {

@@ -16,7 +16,10 @@ pub fn about_to_fcntl(fd: c_int, command: c_int) {
 }
 
 /// `fcntl` went well.
-pub fn fcntl_done(fd: c_int, command: c_int, argument: usize) {
+pub fn fcntl_done(fd: c_int, command: c_int, argument: usize, result: c_int) {
+    if matches!(command, libc::F_DUPFD | libc::F_DUPFD_CLOEXEC) {
+        duplicated(fd, result);
+    }
     if command != libc::F_SETFL {
         return;
     }
@@ -90,6 +93,15 @@ pub fn about_to_duplicate(from: c_int) {
     }
 }
 
+/// The file at `from` has the number `to`, too.
+pub fn duplicated(from: c_int, to: c_int) {
+    let channel = table::find(from).is_some_and(|tap| tap.kernel().0 != tap.app().0);
+    let ours = channel || table::is_copy(from);
+    if from != to && ours != table::is_copy(to) && hooked().is_some() {
+        table::set_copy(to, ours);
+    }
+}
+
 /// `dup2` or `dup3` is about to put another file at `to`; errno if there is no room for what is there.
 pub fn about_to_replace(from: c_int, to: c_int, flags: c_int) -> Result<(), c_int> {
     about_to_duplicate(from);
@@ -124,10 +136,10 @@ const BESIDE_EXCLUSIVE: u32 = (libc::EPOLLIN
     | libc::EPOLLWAKEUP
     | libc::EPOLLET) as u32;
 
-/// The program is about to put the channel into an epoll set; what is asked of the kernel instead, if anything.
+/// The program is about to put a file into an epoll set; what is asked of the kernel instead, if anything.
 ///
 /// # Safety
-/// `event` is null or readable.
+/// `event` is null or readable if `fd` is a channel's.
 pub unsafe fn about_to_add(op: c_int, fd: c_int, event: *const epoll_event) -> Option<epoll_event> {
     if op != libc::EPOLL_CTL_ADD {
         return None;
@@ -139,25 +151,47 @@ pub unsafe fn about_to_add(op: c_int, fd: c_int, event: *const epoll_event) -> O
     if tap.kernel().0 == tap.app().0 {
         return None;
     }
-    // With this flag the kernel takes no epoll set, which the descriptor is (EINVAL). Without it all who wait wake, which the
-    // flag allows: "one or more" (epoll_ctl(2)).
+    // SAFETY: as promised by the caller.
+    unsafe { without_exclusive(event) }
+}
+
+/// The kernel has refused to put this file into an epoll set; what is to be asked instead, if anything.
+///
+/// # Safety
+/// `event` is what the kernel was given.
+pub unsafe fn not_added(op: c_int, fd: c_int, event: *const epoll_event) -> Option<epoll_event> {
+    let ours = op == libc::EPOLL_CTL_ADD && guard::errno() == libc::EINVAL && table::is_copy(fd);
+    // SAFETY: the kernel has read the event, else it would have said EFAULT.
+    ours.then(|| unsafe { without_exclusive(event) }).flatten()
+}
+
+/// With EPOLLEXCLUSIVE the kernel takes no epoll set, which a channel's descriptor is (EINVAL). Without it all who wait wake,
+/// which the flag allows: "one or more" (epoll_ctl(2)).
+///
+/// # Safety
+/// `event` is null or readable.
+unsafe fn without_exclusive(event: *const epoll_event) -> Option<epoll_event> {
     const EXCLUSIVE: u32 = libc::EPOLLEXCLUSIVE as u32;
     // SAFETY: as promised by the caller.
     let asked = *unsafe { event.as_ref() }?;
-    (asked.events & EXCLUSIVE != 0 && asked.events & !(EXCLUSIVE | BESIDE_EXCLUSIVE) == 0)
-        .then_some(epoll_event {
-            events: asked.events & !EXCLUSIVE,
-            u64: asked.u64,
-        })
+    let allowed = asked.events & !(EXCLUSIVE | BESIDE_EXCLUSIVE) == 0;
+    (asked.events & EXCLUSIVE != 0 && allowed).then_some(epoll_event {
+        events: asked.events & !EXCLUSIVE,
+        u64: asked.u64,
+    })
 }
 
 /// May the program close that number? One of ours is not open for it.
 pub fn may_close(fd: c_int) -> bool {
     let known = table::find(fd).filter(|tap| tap.app().0 == fd);
-    if known.is_none() && !table::hidden(fd) {
+    let copy = table::is_copy(fd);
+    if known.is_none() && !copy && !table::hidden(fd) {
         return true;
     }
     let Some(shim) = hooked() else { return true };
+    if copy {
+        table::set_copy(fd, false);
+    }
     if let Some(tap) = known {
         guard::run(|| lifetime::replaced(shim, tap));
         return true;

@@ -48,26 +48,58 @@ pub fn all() -> impl Iterator<Item = &'static Tap> {
     (0..=HIGHEST.load(Ordering::Acquire)).filter_map(find)
 }
 
-/// Descriptors of ours that the program does not know, one bit each.
-static HIDDEN: [AtomicU64; DESCRIPTORS / 64] = [const { AtomicU64::new(0) }; DESCRIPTORS / 64];
+/// A set of descriptors, one bit each.
+struct Set([AtomicU64; DESCRIPTORS / 64]);
 
-fn bit(fd: c_int) -> Option<(&'static AtomicU64, u64)> {
-    let fd = usize::try_from(fd).ok()?;
-    Some((HIDDEN.get(fd / 64)?, 1 << (fd % 64)))
+impl Set {
+    const fn new() -> Set {
+        Set([const { AtomicU64::new(0) }; DESCRIPTORS / 64])
+    }
+
+    fn bit(&self, fd: c_int) -> Option<(&AtomicU64, u64)> {
+        let fd = usize::try_from(fd).ok()?;
+        Some((self.0.get(fd / 64)?, 1 << (fd % 64)))
+    }
+
+    fn has(&self, fd: c_int) -> bool {
+        self.bit(fd)
+            .is_some_and(|(word, bit)| word.load(Ordering::Acquire) & bit != 0)
+    }
+
+    fn put(&self, fd: c_int, on: bool) {
+        match self.bit(fd) {
+            Some((word, bit)) if on => word.fetch_or(bit, Ordering::AcqRel),
+            Some((word, bit)) => word.fetch_and(!bit, Ordering::AcqRel),
+            None => 0,
+        };
+    }
 }
+
+/// Descriptors of ours that the program does not know.
+static HIDDEN: Set = Set::new();
 
 /// Is it one of ours?
 pub fn hidden(fd: c_int) -> bool {
-    bit(fd).is_some_and(|(word, bit)| word.load(Ordering::Acquire) & bit != 0)
+    HIDDEN.has(fd)
 }
 
 /// It is one of ours from now on, or none any more.
 pub fn hide(fd: c_int, on: bool) {
-    match bit(fd) {
-        Some((word, bit)) if on => word.fetch_or(bit, Ordering::AcqRel),
-        Some((word, bit)) => word.fetch_and(!bit, Ordering::AcqRel),
-        None => 0,
-    };
+    HIDDEN.put(fd, on);
+}
+
+/// Other numbers that the program gave to channels which are epoll sets of ours. One that was closed past us stays here, so it is
+/// asked about only where the kernel has refused the file at a number.
+static COPIES: Set = Set::new();
+
+/// Is it such a number?
+pub fn is_copy(fd: c_int) -> bool {
+    COPIES.has(fd)
+}
+
+/// It is such a number from now on, or none any more.
+pub fn set_copy(fd: c_int, on: bool) {
+    COPIES.put(fd, on);
 }
 
 /// Ranges of `first..=last` that leave out what is ours. Without allocation: closefrom is called in children of vfork, and
