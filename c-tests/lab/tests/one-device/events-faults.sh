@@ -51,6 +51,12 @@ shown program 'O_NONBLOCK 0'
 alike waiters
 shown program 'grows 0'
 
+scene_scarce() { run program "$BIN/events/little_memory"; }
+modes scarce
+scene_little() { run program "$BIN/events/little_memory" nonblock; }
+modes little
+shown program 'taken 800 of 800, bad 0'
+
 alike stolen_set
 told stolen_set thread 'the thread that reads events ends .*EBADF'
 finish
