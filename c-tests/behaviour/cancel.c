@@ -33,8 +33,8 @@ static void *in_connect(void *with_ep)
         MUST(!rdma_create_ep(&id, to, NULL, &attr));
     } else {
         MUST(!rdma_create_id(NULL, &id, NULL, RDMA_PS_TCP));
-        MUST(!rdma_resolve_addr(id, NULL, (struct sockaddr *)&here, 2000));
-        MUST(!rdma_resolve_route(id, 2000) && !cm_qp(id));
+        MUST(!rdma_resolve_addr(id, NULL, (struct sockaddr *)&here, SOON));
+        MUST(!rdma_resolve_route(id, SOON) && !cm_qp(id));
     }
     say("connecting");
     rdma_connect(id, &param);

@@ -12,8 +12,8 @@ static void round_of_calls(const char *who)
     }
     TRY(rdma_create_id(ch, &id, NULL, RDMA_PS_TCP));
     /* Without a resolved address, rdma_resolve_route of librdmacm 44 would crash. */
-    if (!TRY(rdma_resolve_addr(id, NULL, (struct sockaddr *)&here, 2000)) &&
-        cm_next(who, ch, NULL) == RDMA_CM_EVENT_ADDR_RESOLVED && !TRY(rdma_resolve_route(id, 2000)))
+    if (!TRY(rdma_resolve_addr(id, NULL, (struct sockaddr *)&here, SOON)) &&
+        cm_next(who, ch, NULL) == RDMA_CM_EVENT_ADDR_RESOLVED && !TRY(rdma_resolve_route(id, SOON)))
         cm_next(who, ch, NULL);
     rdma_destroy_id(id);
     rdma_destroy_event_channel(ch);

@@ -10,7 +10,7 @@ static void resolve(const char *who, struct rdma_event_channel *ch)
         say("%s: rdma_create_id errno %s", who, errno_name(errno));
         return;
     }
-    if (rdma_resolve_addr(id, NULL, (struct sockaddr *)&here, 2000))
+    if (rdma_resolve_addr(id, NULL, (struct sockaddr *)&here, SOON))
         say("%s: rdma_resolve_addr errno %s", who, errno_name(errno));
     else
         cm_next(who, ch, NULL);

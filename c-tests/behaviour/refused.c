@@ -37,9 +37,9 @@ int main(int argc, char **argv)
     struct sockaddr_in here = cm_addr(lab_addr(), lab_port());
     struct rdma_cm_id *id;
     if (!ch || rdma_create_id(ch, &id, NULL, RDMA_PS_TCP)) return 3;
-    if (TRY(rdma_resolve_addr(id, NULL, (struct sockaddr *)&here, 2000))) return 4;
+    if (TRY(rdma_resolve_addr(id, NULL, (struct sockaddr *)&here, SOON))) return 4;
     if (cm_next("client", ch, NULL) != RDMA_CM_EVENT_ADDR_RESOLVED) return 5;
-    MUST(!rdma_resolve_route(id, 2000));
+    MUST(!rdma_resolve_route(id, SOON));
     cm_next("client", ch, NULL);
     if (TRY(cm_qp(id))) return 6;
     if (memlock) memory(id);

@@ -20,7 +20,7 @@ static void *later(void *id)
     sigfillset(&all);
     pthread_sigmask(SIG_BLOCK, &all, NULL);
     usleep(1800000);
-    MUST(!rdma_resolve_addr(id, NULL, (struct sockaddr *)&here, 2000));
+    MUST(!rdma_resolve_addr(id, NULL, (struct sockaddr *)&here, SOON));
     return NULL;
 }
 
@@ -44,7 +44,7 @@ int main(int argc, char **argv)
         if (cm_next("waiting", ch, NULL) != -1) break;
     }
     pthread_join(thread, NULL);
-    MUST(!rdma_resolve_route(id, 2000));
+    MUST(!rdma_resolve_route(id, SOON));
     cm_next("after", ch, NULL);
     rdma_destroy_id(id);
     rdma_destroy_event_channel(ch);

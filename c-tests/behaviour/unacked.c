@@ -34,7 +34,7 @@ int main(int argc, char **argv)
         struct rdma_cm_event *ev;
         struct rdma_cm_id *id;
         MUST(ch && !rdma_create_id(ch, &id, NULL, RDMA_PS_TCP));
-        MUST(!rdma_resolve_addr(id, NULL, (struct sockaddr *)&here, 2000) && !rdma_get_cm_event(ch, &ev));
+        MUST(!rdma_resolve_addr(id, NULL, (struct sockaddr *)&here, SOON) && !rdma_get_cm_event(ch, &ev));
         pthread_create(&thread, NULL, ack_late, ev);
         TRY(rdma_destroy_id(id));
     }

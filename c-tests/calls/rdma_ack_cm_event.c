@@ -9,8 +9,8 @@ int main(void)
     struct rdma_cm_id *id;
     MUST(ch && !rdma_create_id(ch, &id, NULL, RDMA_PS_TCP));
     TRY(rdma_ack_cm_event(NULL));
-    MUST(!rdma_resolve_addr(id, NULL, (struct sockaddr *)&here, 2000) && !rdma_get_cm_event(ch, &first));
-    MUST(!rdma_resolve_route(id, 2000) && !rdma_get_cm_event(ch, &second));
+    MUST(!rdma_resolve_addr(id, NULL, (struct sockaddr *)&here, SOON) && !rdma_get_cm_event(ch, &first));
+    MUST(!rdma_resolve_route(id, SOON) && !rdma_get_cm_event(ch, &second));
     TRY(rdma_ack_cm_event(second)); /* in any order */
     TRY(rdma_ack_cm_event(first));
     TRY(rdma_destroy_id(id)); /* all acked: does not wait */

@@ -13,13 +13,13 @@ int main(void)
     MUST(!fcntl(ch->fd, F_SETFL, flags | O_NONBLOCK));
     TRY(rdma_get_cm_event(ch, &ev)); /* nothing there */
     say("readable: %d", cm_ready(ch, 0));
-    MUST(!rdma_resolve_addr(id, NULL, (struct sockaddr *)&here, 2000));
+    MUST(!rdma_resolve_addr(id, NULL, (struct sockaddr *)&here, SOON));
     say("readable: %d", cm_ready(ch, SOON));
     TRY(rdma_get_cm_event(ch, &ev));
     say("%s %d, right id %d", rdma_event_str(ev->event), ev->status, ev->id == id);
     rdma_ack_cm_event(ev);
     MUST(!fcntl(ch->fd, F_SETFL, flags));
-    MUST(!rdma_resolve_route(id, 2000));
+    MUST(!rdma_resolve_route(id, SOON));
     TRY(rdma_get_cm_event(ch, &ev)); /* blocking */
     say("%s %d", rdma_event_str(ev->event), ev->status);
     rdma_ack_cm_event(ev);

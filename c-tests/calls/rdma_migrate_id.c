@@ -9,11 +9,11 @@ int main(void)
     MUST(from && to && !rdma_create_id(from, &id, NULL, RDMA_PS_TCP));
     TRY(rdma_migrate_id(id, &broken));
     say("channel unchanged %d", id->channel == from);
-    MUST(!rdma_resolve_addr(id, NULL, (struct sockaddr *)&here, 2000) && cm_ready(from, SOON));
+    MUST(!rdma_resolve_addr(id, NULL, (struct sockaddr *)&here, SOON) && cm_ready(from, SOON));
     TRY(rdma_migrate_id(id, to)); /* takes the queued event along */
-    say("channel %d, readable: old %d new %d", id->channel == to, cm_ready(from, 0), cm_ready(to, 1000));
+    say("channel %d, readable: old %d new %d", id->channel == to, cm_ready(from, 0), cm_ready(to, SOON));
     cm_next("id", to, NULL);
-    MUST(!rdma_resolve_route(id, 2000));
+    MUST(!rdma_resolve_route(id, SOON));
     cm_next("id", to, NULL);
     TRY(rdma_migrate_id(id, NULL)); /* becomes synchronous */
     say("own channel %d", id->channel != from && id->channel != to);

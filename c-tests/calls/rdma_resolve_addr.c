@@ -12,10 +12,10 @@ int main(void)
     TRY(rdma_resolve_addr(id, NULL, (struct sockaddr *)&far, 1000));
     TRY(rdma_resolve_addr(id, NULL, (struct sockaddr *)&mute, 300));
     cm_next("id", ch, NULL);
-    TRY(rdma_resolve_addr(id, NULL, (struct sockaddr *)&here, 2000)); /* again, after the failure */
+    TRY(rdma_resolve_addr(id, NULL, (struct sockaddr *)&here, SOON)); /* again, after the failure */
     cm_next("id", ch, NULL);
     say("device %d, peer port %d", id->verbs != NULL, ntohs(rdma_get_dst_port(id)) == lab_port());
-    TRY(rdma_resolve_addr(id, NULL, (struct sockaddr *)&here, 2000)); /* twice */
+    TRY(rdma_resolve_addr(id, NULL, (struct sockaddr *)&here, SOON)); /* twice */
     rdma_destroy_id(id);
     MUST(!rdma_create_id(NULL, &id, NULL, RDMA_PS_TCP));
     TRY(rdma_resolve_addr(id, NULL, (struct sockaddr *)&mute, 300)); /* synchronous: the event becomes an errno */

@@ -9,7 +9,7 @@ int main(void)
     MUST(ch && !rdma_create_id(ch, &id, NULL, RDMA_PS_TCP));
     MUST(!rdma_bind_addr(id, (struct sockaddr *)&any)); /* without a device librdmacm 44 crashes here */
     TRY(rdma_resolve_route(id, 1000)); /* before the address */
-    MUST(!rdma_resolve_addr(id, NULL, (struct sockaddr *)&here, 2000));
+    MUST(!rdma_resolve_addr(id, NULL, (struct sockaddr *)&here, SOON));
     cm_expect(ch, RDMA_CM_EVENT_ADDR_RESOLVED);
     TRY(rdma_resolve_route(id, 1000));
     cm_next("id", ch, NULL);

@@ -1,5 +1,5 @@
 /* A client that makes one connection after the other and prints every event.
- * usage: client ADDR PORT [n=TIMES] [timeout=MS for resolving] [data=BYTES] [wait=MS for the answer]
+ * usage: client ADDR PORT [n=TIMES] [timeout=MS for resolving] [data=BYTES] [until=FILE: wait for the answer until it is there]
  *               [hold=MS connected before disconnecting] [stay=1: wait for the peer to leave] [quiet=1: sums only] */
 #include "cm.h"
 
@@ -13,11 +13,12 @@ static const char *option(char **argv, const char *name, const char *otherwise)
 
 static int quiet, sums[16];
 
-static int event(struct rdma_event_channel *ch, int wait)
+static int event(struct rdma_event_channel *ch, const char *until)
 {
     struct rdma_cm_event *ev;
-    if (wait >= 0 && !cm_ready(ch, wait)) {
-        say("client: no event in %d ms", wait);
+    while (until && !cm_ready(ch, 100)) {
+        if (access(until, F_OK)) continue;
+        say("client: no event until now");
         return -1;
     }
     MUST(rdma_get_cm_event(ch, &ev) == 0);
@@ -37,26 +38,27 @@ static int event(struct rdma_event_channel *ch, int wait)
 static void attempt(struct rdma_event_channel *ch, struct sockaddr_in *sa, char **opt)
 {
     static char bytes[256];
-    int timeout = atoi(option(opt, "timeout", "2000")), wait = atoi(option(opt, "wait", "-1"));
+    int timeout = atoi(option(opt, "timeout", "0"));
     struct rdma_conn_param p = {.responder_resources = 1, .initiator_depth = 1, .retry_count = 7, .rnr_retry_count = 7,
                                 .private_data = bytes, .private_data_len = atoi(option(opt, "data", "0"))};
     struct rdma_cm_id *id;
     memset(bytes, 'p', sizeof bytes);
+    if (!timeout) timeout = SOON;
     MUST(rdma_create_id(ch, &id, NULL, RDMA_PS_TCP) == 0);
     if (rdma_resolve_addr(id, NULL, (struct sockaddr *)sa, timeout))
         say("client: rdma_resolve_addr errno %s", errno_name(errno));
-    else if (event(ch, -1) == RDMA_CM_EVENT_ADDR_RESOLVED) {
+    else if (event(ch, NULL) == RDMA_CM_EVENT_ADDR_RESOLVED) {
         MUST(rdma_resolve_route(id, timeout) == 0);
-        MUST(event(ch, -1) == RDMA_CM_EVENT_ROUTE_RESOLVED);
+        MUST(event(ch, NULL) == RDMA_CM_EVENT_ROUTE_RESOLVED);
         MUST(cm_qp(id) == 0);
         if (rdma_connect(id, &p))
             say("client: rdma_connect errno %s", errno_name(errno));
-        else if (event(ch, wait) == RDMA_CM_EVENT_ESTABLISHED) {
+        else if (event(ch, option(opt, "until", NULL)) == RDMA_CM_EVENT_ESTABLISHED) {
             if (!atoi(option(opt, "stay", "0"))) {
                 usleep(atoi(option(opt, "hold", "0")) * 1000);
                 MUST(rdma_disconnect(id) == 0);
             }
-            event(ch, -1);
+            event(ch, NULL);
         }
     }
     cm_drop_id(id);

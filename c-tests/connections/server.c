@@ -1,8 +1,8 @@
 /* A server that answers in one way, chosen by mode.
- * usage: server ADDR PORT MODE [backlog=N] [n=REQUESTS] [delay=MS] [data=TEXT] [life=MS]
+ * usage: server ADDR PORT MODE [backlog=N] [n=REQUESTS] [delay=MS] [data=TEXT]
  * accept   accept, wait until the client leaves         leave    accept, then exit as soon as it stands
  * reject   reject (with data, when given)               exit     exit with the request pending
- * deaf     never read a request; live for life=MS       late     wait delay=MS, then accept
+ * deaf     say when a request waits, and never read it  late     wait delay=MS, then accept
  * lateqp   wait, then create the QP                     latereject  wait, then reject */
 #include "cm.h"
 
@@ -47,8 +47,9 @@ int main(int argc, char **argv)
     MUST(rdma_listen(listener, atoi(option(argv + 4, "backlog", "16"))) == 0);
     say("server: listening");
     if (!strcmp(mode, "deaf")) {
-        usleep(atoi(option(argv + 4, "life", "10000")) * 1000);
-        _exit(0);
+        MUST(cm_ready(ch, -1));
+        say("server: a request waits");
+        for (;;) pause();
     }
     while (left) {
         MUST(rdma_get_cm_event(ch, &ev) == 0);

@@ -11,9 +11,9 @@ static struct rdma_cm_id *start(struct sockaddr_in *sa)
 {
     struct rdma_cm_id *id;
     MUST(rdma_create_id(ch, &id, NULL, RDMA_PS_TCP) == 0);
-    MUST(rdma_resolve_addr(id, NULL, (struct sockaddr *)sa, 2000) == 0);
+    MUST(rdma_resolve_addr(id, NULL, (struct sockaddr *)sa, SOON) == 0);
     cm_expect(ch, RDMA_CM_EVENT_ADDR_RESOLVED);
-    MUST(rdma_resolve_route(id, 2000) == 0);
+    MUST(rdma_resolve_route(id, SOON) == 0);
     cm_expect(ch, RDMA_CM_EVENT_ROUTE_RESOLVED);
     MUST(rdma_connect(id, &param) == 0);
     return id;

@@ -91,7 +91,7 @@ static void client_event(struct rdma_event_channel *ch, enum rdma_cm_event_type 
     struct rdma_cm_event *ev;
     enum rdma_cm_event_type type;
     do {
-        MUST(cm_ready(ch, 20000) && !rdma_get_cm_event(ch, &ev));
+        MUST(cm_ready(ch, SOON) && !rdma_get_cm_event(ch, &ev));
         type = ev->event;
         rdma_ack_cm_event(ev);
     } while (type == RDMA_CM_EVENT_TIMEWAIT_EXIT);

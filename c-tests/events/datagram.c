@@ -44,7 +44,7 @@ static void part(const char *name)
     for (long i = 0; i < N; i++) MUST(!rdma_create_id(cc, &clients[i], (void *)i, RDMA_PS_UDP));
     for (int i = 0; i < N; i++) resolve(clients[i]);
     for (int i = 0; i < N; i++) next(cc);
-    for (int i = 0; i < N; i++) MUST(!rdma_resolve_route(clients[i], 5000));
+    for (int i = 0; i < N; i++) MUST(!rdma_resolve_route(clients[i], SOON));
     for (int i = 0; i < N; i++) next(cc);
     for (int i = 0; i < N; i++) {
         char number = i;

@@ -22,7 +22,7 @@ static void queued(void)
     MUST(!rdma_migrate_id(ids[1], to));
     drain("from", from);
     drain("to", to);
-    for (int i = 0; i < 24; i += 3) MUST(!rdma_resolve_route(ids[i], 5000) && cm_ready(to, SOON));
+    for (int i = 0; i < 24; i += 3) MUST(!rdma_resolve_route(ids[i], SOON) && cm_ready(to, SOON));
     settle();
     usleep(50000);
     drain("to, routes", to);
@@ -90,7 +90,7 @@ static void unacked(void)
     TRY(rdma_migrate_id(id, to));
     pthread_join(thread, NULL);
     drain("from", from);
-    MUST(!rdma_resolve_route(id, 5000) && cm_ready(to, SOON));
+    MUST(!rdma_resolve_route(id, SOON) && cm_ready(to, SOON));
     drain("to", to);
     rdma_destroy_id(id);
     rdma_destroy_id(other);
@@ -102,11 +102,11 @@ static void sync_and_back(void)
     settle();
     say("from: took %ld", take(from));
     TRY(rdma_migrate_id(id, NULL));
-    TRY(rdma_resolve_route(id, 5000));
+    TRY(rdma_resolve_route(id, SOON));
     say("event kept: %s", id->event ? rdma_event_str(id->event->event) : "none");
     TRY(rdma_migrate_id(other, NULL)); /* its event is queued: it goes to the id's own channel */
     say("own channel: took %ld", take(other->channel));
-    TRY(rdma_resolve_route(other, 5000));
+    TRY(rdma_resolve_route(other, SOON));
     say("event kept: %s", other->event ? rdma_event_str(other->event->event) : "none");
     set_nonblock(other->channel->fd, 1);
     say("own channel: took %ld", take(other->channel));

@@ -5,10 +5,10 @@
 static void synchronous(struct rdma_cm_id *id, int with_route)
 {
     struct sockaddr_in here = cm_addr(lab_addr(), lab_port());
-    TRY(rdma_resolve_addr(id, NULL, (struct sockaddr *)&here, 5000));
+    TRY(rdma_resolve_addr(id, NULL, (struct sockaddr *)&here, SOON));
     say("event: %s", id->event ? rdma_event_str(id->event->event) : "none");
     if (!with_route) return;
-    say("rdma_resolve_route = %d", rdma_resolve_route(id, 5000));
+    say("rdma_resolve_route = %d", rdma_resolve_route(id, SOON));
     say("event: %s", id->event ? rdma_event_str(id->event->event) : "none");
 }
 
@@ -18,7 +18,7 @@ static void nonblocking(void)
     struct rdma_cm_id *id;
     MUST(!rdma_create_id(NULL, &id, (void *)9, RDMA_PS_TCP));
     set_nonblock(id->channel->fd, 1);
-    if (rdma_resolve_addr(id, NULL, (struct sockaddr *)&here, 5000)) /* unless the event was faster */
+    if (rdma_resolve_addr(id, NULL, (struct sockaddr *)&here, SOON)) /* unless the event was faster */
         MUST(cm_ready(id->channel, SOON) && take(id->channel) == 9);
     say("device known: %d, readable %d", id->verbs != NULL, readable(id->channel->fd));
     TRY(rdma_destroy_id(id));
@@ -42,7 +42,7 @@ int main(void)
     }
     say("readable %d, more files open: %d", readable(ch->fd), open_files() - files);
     for (int i = 0; i < N; i += 2) {
-        MUST(!rdma_resolve_route(ids[i], 5000) && cm_ready(ch, SOON));
+        MUST(!rdma_resolve_route(ids[i], SOON) && cm_ready(ch, SOON));
         say("took %ld", take(ch));
     }
     TRY(rdma_migrate_id(ids[0], NULL));

@@ -33,7 +33,7 @@ static void part(const char *name)
         MUST(!rdma_destroy_id(id));
     }
     say("migrated: seen afterwards %d", strangers);
-    MUST(!rdma_resolve_route(stays, 5000) && cm_ready(ch, SOON));
+    MUST(!rdma_resolve_route(stays, SOON) && cm_ready(ch, SOON));
     say("took %ld", take(ch));
     rdma_destroy_id(stays);
     rdma_destroy_event_channel(other);

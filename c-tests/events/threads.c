@@ -33,7 +33,7 @@ static void *work(void *unused)
         __atomic_add_fetch(&seen[(long)id->context][route], 1, __ATOMIC_RELAXED);
         rdma_ack_cm_event(ev);
         __atomic_add_fetch(&taken, 1, __ATOMIC_RELAXED);
-        if (!route) MUST(!rdma_resolve_route(id, 5000));
+        if (!route) MUST(!rdma_resolve_route(id, SOON));
     }
     return unused;
 }

@@ -139,10 +139,10 @@ HELPER struct rdma_cm_id *cm_routed(struct rdma_event_channel *ch, enum rdma_por
     struct rdma_cm_event *ev;
     struct sockaddr_in sa = cm_addr(lab_addr(), lab_port());
     MUST(rdma_create_id(ch, &id, NULL, ps) == 0);
-    MUST(rdma_resolve_addr(id, NULL, (struct sockaddr *)&sa, 5000) == 0);
+    MUST(rdma_resolve_addr(id, NULL, (struct sockaddr *)&sa, SOON) == 0);
     MUST(rdma_get_cm_event(ch, &ev) == 0 && ev->event == RDMA_CM_EVENT_ADDR_RESOLVED);
     rdma_ack_cm_event(ev);
-    MUST(rdma_resolve_route(id, 5000) == 0);
+    MUST(rdma_resolve_route(id, SOON) == 0);
     MUST(rdma_get_cm_event(ch, &ev) == 0 && ev->event == RDMA_CM_EVENT_ROUTE_RESOLVED);
     rdma_ack_cm_event(ev);
     return id;

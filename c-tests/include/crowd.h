@@ -61,7 +61,7 @@ HELPER void crowd_step(struct crowd *c, struct rdma_cm_id *id, enum rdma_cm_even
     }
     if (*peer->next++ != type) c->wrong++;
     if (type == RDMA_CM_EVENT_ADDR_RESOLVED) {
-        MUST(!rdma_resolve_route(id, 5000));
+        MUST(!rdma_resolve_route(id, SOON));
     } else if (type == RDMA_CM_EVENT_ROUTE_RESOLVED) {
         crowd_qp(c, id);
         MUST(!rdma_connect(id, &c->param));

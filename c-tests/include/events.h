@@ -23,7 +23,7 @@ HELPER struct rdma_event_channel *new_channel(int nonblock)
 HELPER void resolve(struct rdma_cm_id *id)
 {
     struct sockaddr_in here = cm_addr(lab_addr(), lab_port());
-    MUST(!rdma_resolve_addr(id, NULL, (struct sockaddr *)&here, 5000));
+    MUST(!rdma_resolve_addr(id, NULL, (struct sockaddr *)&here, SOON));
 }
 
 HELPER struct rdma_cm_id *resolving(struct rdma_event_channel *ch, long number)
@@ -55,9 +55,9 @@ HELPER void await_requests(void)
     MUST(!rdma_listen(listener, 1));
     here.sin_port = rdma_get_src_port(listener);
     MUST(!rdma_create_id(cc, &id, NULL, RDMA_PS_TCP));
-    MUST(!rdma_resolve_addr(id, NULL, (struct sockaddr *)&here, 5000));
+    MUST(!rdma_resolve_addr(id, NULL, (struct sockaddr *)&here, SOON));
     cm_expect(cc, RDMA_CM_EVENT_ADDR_RESOLVED);
-    MUST(!rdma_resolve_route(id, 5000));
+    MUST(!rdma_resolve_route(id, SOON));
     cm_expect(cc, RDMA_CM_EVENT_ROUTE_RESOLVED);
     MUST(!cm_qp(id) && !rdma_connect(id, &p) && cm_ready(sc, SOON));
     usleep(50000); /* two processors may answer in two rows */

@@ -124,7 +124,7 @@ HELPER void say_kernel_has(const char *when)
 
 HELPER int poll_for(struct ibv_cq *cq, struct ibv_wc *wc, int ms)
 {
-    for (int i = 0; i < ms; i++) {
+    for (int left = within(ms); left > 0; left--) {
         int n = ibv_poll_cq(cq, 1, wc);
         if (n) return n;
         usleep(1000);

@@ -27,11 +27,8 @@ addresses() {
     lines+="addr replace 10.81.0.5/24 dev $LAB_NETDEV"$'\n'
     for ((i = 11; i <= last_six; i++)); do lines+="addr replace fd77::$i/64 dev $LAB_NETDEV nodad"$'\n'; done
     ip -batch - <<<"$lines" || fail "no addresses"
-    for ((i = 0; i < 100; i++)); do # the device takes them one after the other
-        grep -qs "$want" /sys/class/infiniband/rxe0/ports/1/gids/* && return
-        nap 0.1
-    done
-    fail "the device did not take the addresses"
+    # The device takes them one after the other.
+    wait_until 20 grep -qs "$want" -r /sys/class/infiniband/rxe0/ports/1/gids || fail "the device did not take the addresses"
 }
 
 policy() { # FILE
@@ -52,31 +49,26 @@ serve() { # NAME WAY OPTION…
 }
 
 await() { # NAME…
-    local name i
+    local name
     for name in "$@"; do
-        for ((i = 0; i < 300; i++)); do
-            grep -qs listening "$LAB_TMP/$name.out" && continue 2
-            nap 0.05
-        done
-        fail "$name does not listen: $(cat "$LAB_TMP/$name".*)"
+        wait_until 20 has "$LAB_TMP/$name.out" listening || fail "$name does not listen: $(cat "$LAB_TMP/$name".*)"
+    done
+}
+
+only_listeners() { # NAME…
+    list=$(rdma resource show cm_id)
+    for name in "$@"; do
+        pid=$(</proc/"${server_of[$name]}"/task/"${server_of[$name]}"/children) # where it has forked
+        pid=${pid%% *}
+        listeners=$(sed -nE 's/^server: listening ([0-9]+)$/\1/p' "$LAB_TMP/$name.out")
+        ids=$(grep -c " pid ${pid:-${server_of[$name]}} " <<<"$list")
+        [ "$ids" = "$listeners" ] || return 1
     done
 }
 
 no_ids_left() { # NAME…
-    local name pid list tries listeners ids
-    for ((tries = 0; tries < 20; tries++)); do # others come and go while the kernel lists them
-        list=$(rdma resource show cm_id)
-        for name in "$@"; do
-            pid=$(</proc/"${server_of[$name]}"/task/"${server_of[$name]}"/children) # where it has forked
-            pid=${pid%% *}
-            listeners=$(sed -nE 's/^server: listening ([0-9]+)$/\1/p' "$LAB_TMP/$name.out")
-            ids=$(grep -c " pid ${pid:-${server_of[$name]}} " <<<"$list")
-            [ "$ids" = "$listeners" ] && continue
-            nap 0.2
-            continue 2
-        done
-        return
-    done
+    local name pid list listeners ids
+    wait_until 20 only_listeners "$@" && return # others come and go while the kernel lists them
     fail "$name has $ids ids in the kernel, of them $listeners listeners: $(grep " pid ${server_of[$name]} " <<<"$list")"
 }
 

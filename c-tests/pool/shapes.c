@@ -65,7 +65,7 @@ static void send_one(struct ibv_qp *from, struct ibv_qp *to, int flags)
     MUST(!ibv_post_send(from, &send, &bad));
     int n = poll_for(cq2, &wc, 2000);
     say("received %d, id %d, status %d, own %d", n, n ? (int)wc.wr_id : 0, n ? wc.status : 0, n && wc.qp_num == to->qp_num);
-    n = poll_for(cq, &wc, flags || from->send_cq != cq ? 2000 : 300);
+    n = poll_for(cq, &wc, flags || from->send_cq != cq ? 2000 : 60);
     say("sent %d, id %d, status %d, own %d", n, n ? (int)wc.wr_id : 0, n ? wc.status : 0, n && wc.qp_num == from->qp_num);
 }
 

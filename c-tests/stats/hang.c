@@ -13,8 +13,8 @@ int main(int argc, char **argv)
         struct sockaddr_in sa = cm_addr(lab_addr(), lab_port());
         struct rdma_cm_id *id;
         MUST(rdma_create_id(NULL, &id, NULL, RDMA_PS_TCP) == 0);
-        MUST(rdma_resolve_addr(id, NULL, (struct sockaddr *)&sa, 5000) == 0);
-        MUST(rdma_resolve_route(id, 5000) == 0);
+        MUST(rdma_resolve_addr(id, NULL, (struct sockaddr *)&sa, SOON) == 0);
+        MUST(rdma_resolve_route(id, SOON) == 0);
         MUST(cm_qp(id) == 0);
         say("connecting");
         rdma_connect(id, &param);

@@ -1,6 +1,6 @@
 /* A server with a check of its own (cmshim_set_access_check), which does what the request's private data says:
  *   allow, refuse        replace   has itself replaced by a check that refuses, and allows
- *   block                answers after a second and a half        errno   spoils errno, allows
+ *   block                answers after CHECK_BLOCKS_MS             errno   spoils errno, allows
  *   jump                 leaves by siglongjmp        cancel   its thread cancels itself (a new one serves then)
  *   call                 makes RDMA calls of its own, and allows
  *   throw                leaves by an exception, as the object that THROWN names throws one
@@ -58,7 +58,7 @@ static int check(const struct cmshim_access_request *request, void *mine)
     }
     if (!strcmp(data, "call")) settle();
     if (!strcmp(data, "block")) {
-        usleep(1500000);
+        usleep(1000 * number_of("CHECK_BLOCKS_MS", 1500));
         say("the check answers, too late, and the data is still there: '%.20s'", data);
     }
     return 0;
@@ -156,9 +156,8 @@ int main(int argc, char **argv)
     signals(SIG_UNBLOCK);
     end_if_hung(20);
     int ids = kernel_ids();
-    long begin = now_us();
     rdma_destroy_id(listener);
-    say("listener gone within 1 s: %d, kernel ids %d", now_us() - begin < 1000000, ids);
+    say("listener gone, kernel ids %d", ids);
     rdma_destroy_event_channel(ch);
     return 0;
 }

@@ -9,7 +9,7 @@
  *   ep           connect with rdma_create_ep
  *   until=OUTCOME  try until the outcome begins so, at most 10 s; its time goes to stderr
  *   flood=N at=W   N connects without queue pair, W of them at a time, all refused; sums
- *   flow=MS      connect and disconnect for so long; sums, and the longest time between two outcomes
+ *   flow=FILE    connect and disconnect until it is there; sums
  *   again        what the last refusal said as its time to wait, is waited for
  *   hex          prints the private data of the last refusal
  *   sleep=MS, say=TEXT, die (SIGKILL), line (a line of input is waited for)
@@ -64,7 +64,7 @@ static const char *outcome(const struct rdma_cm_event *ev)
 static const char *event(struct link *l)
 {
     struct rdma_cm_event *ev;
-    if (!cm_ready(l->ch, 8000)) return "no event in 8 s";
+    if (!cm_ready(l->ch, SOON)) return "no event";
     MUST(!rdma_get_cm_event(l->ch, &ev));
     const char *text = outcome(ev);
     rdma_ack_cm_event(ev);
@@ -85,10 +85,10 @@ static const char *attempt(struct link *l)
     *l = (struct link){.ch = rdma_create_event_channel()};
     MUST(l->ch && !rdma_create_id(l->ch, &l->id, NULL, RDMA_PS_TCP));
     if (strcmp(from, "-")) src = any_addr(from, 0);
-    if (rdma_resolve_addr(l->id, strcmp(from, "-") ? (struct sockaddr *)&src : NULL, (struct sockaddr *)&dst, 4000))
+    if (rdma_resolve_addr(l->id, strcmp(from, "-") ? (struct sockaddr *)&src : NULL, (struct sockaddr *)&dst, SOON))
         return failed("rdma_resolve_addr");
     if (strcmp(text = event(l), "ADDR_RESOLVED 0")) return text;
-    MUST(!rdma_resolve_route(l->id, 4000));
+    MUST(!rdma_resolve_route(l->id, SOON));
     if (strcmp(text = event(l), "ROUTE_RESOLVED 0")) return text;
     param.private_data = *data ? data : NULL;
     param.private_data_len = strlen(data);
@@ -172,12 +172,12 @@ static void flood(int number, int at_once)
         struct rdma_cm_id *id;
         for (; begun < number && open < at_once; begun++, open++) {
             MUST(!rdma_create_id(ch, &id, NULL, RDMA_PS_TCP));
-            MUST(!rdma_resolve_addr(id, strcmp(from, "-") ? (struct sockaddr *)&src : NULL, (struct sockaddr *)&dst, 4000));
+            MUST(!rdma_resolve_addr(id, strcmp(from, "-") ? (struct sockaddr *)&src : NULL, (struct sockaddr *)&dst, SOON));
         }
-        MUST(cm_ready(ch, 10000) && !rdma_get_cm_event(ch, &ev));
+        MUST(cm_ready(ch, SOON) && !rdma_get_cm_event(ch, &ev));
         id = ev->id;
         int type = ev->event;
-        if (type == RDMA_CM_EVENT_ADDR_RESOLVED) MUST(!rdma_resolve_route(id, 4000));
+        if (type == RDMA_CM_EVENT_ADDR_RESOLVED) MUST(!rdma_resolve_route(id, SOON));
         else if (type == RDMA_CM_EVENT_ROUTE_RESOLVED) {
             param.qp_num = ++number_made & 0xffffff;
             MUST(!rdma_connect(id, &param));
@@ -192,22 +192,15 @@ static void flood(int number, int at_once)
     say_sums();
 }
 
-static void flow(long ms)
+static void flow(const char *file)
 {
-    long end = now_us() + ms * 1000, before = now_us(), longest = 0;
-    while (now_us() < end) {
-        count(attempt_and_leave());
-        long now = now_us();
-        if (now - before > longest) longest = now - before;
-        before = now;
-    }
+    while (access(file, F_OK)) count(attempt_and_leave());
     say_sums();
-    say("longest below 2 s: %d", longest < 2000000);
 }
 
 static void until(const char *wanted)
 {
-    long begin = now_us(), end = begin + 10000000;
+    long begin = now_us(), end = begin + 1000L * within(10000);
     const char *text;
     do text = attempt_and_leave();
     while (strncmp(text, wanted, strlen(wanted)) && now_us() < end && !usleep(20000));
@@ -271,7 +264,7 @@ static int step(char *arg)
     else if (!strcmp(arg, "ep")) endpoint();
     else if (!strcmp(arg, "until")) until(value);
     else if (!strcmp(arg, "flood")) flood(n, at_once);
-    else if (!strcmp(arg, "flow")) flow(n);
+    else if (!strcmp(arg, "flow")) flow(value);
     else if (!strcmp(arg, "again")) {
         MUST(last.retry_ms != ~0u && last.retry_ms <= 10000);
         usleep(last.retry_ms * 1000 + 5000);

@@ -197,13 +197,12 @@ static void sum_up(const char *way)
 {
     signal(SIGALRM, SIG_DFL);
     end_if_hung(30);
-    long begin = now_us();
     if (!strcmp(way, "sync")) {
         rdma_destroy_ep(listeners[0]);
     } else {
         for (int i = 0; i < listening; i++) rdma_destroy_id(listeners[i]);
     }
-    say("server: listeners gone within 1 s: %d", now_us() - begin < 1000000);
+    say("server: listeners gone");
     for (int type = 0; type < 16; type++)
         if (seen[type] && type != RDMA_CM_EVENT_TIMEWAIT_EXIT) say("server: %d times %s", seen[type], short_name(type));
     if (quiet) say("server: woken %d times, for nothing %d times", woken, empty);

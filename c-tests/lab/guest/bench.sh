@@ -88,7 +88,7 @@ in_turn() { # NAME FIRST SECOND CONNECTIONS   (each SERVER+CLIENT: bare, preload
     done
     read -rN1 -u8 # the last turn, which nobody took
     exec 8>&-
-    paste "$name.0" "$name.1" | awk '{ print $2 / $1, ($2 > $1) }' | sort -n | awk -v name="${1//_/ }" \
+    paste "$name.0" "$name.1" | awk '{ printf "%.6f %d\n", $2 / $1, ($2 > $1) }' | sort -n | awk -v name="${1//_/ }" \
         -v first="$(median "$name.0")" -v second="$(median "$name.1")" '{ ratio[NR] = $1; slower += $2 } END {
             printf "%-34s %10.0f us %10.0f us   ratio of neighbours %.3f (half of them %.2f to %.2f; slower in %d of %d)\n",
                 name, first, second, ratio[int((NR + 1) / 2)], ratio[int((NR + 3) / 4)], ratio[int((3 * NR + 3) / 4)], slower, NR }'

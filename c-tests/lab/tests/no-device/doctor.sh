@@ -36,12 +36,7 @@ mended() { # NAME ID
 }
 # The GID of dv0's address comes, and goes, a moment after the address.
 wait_gid() {
-    local _
-    for _ in $(seq 50); do
-        grep -q 'ffff:0a51:0001' /sys/class/infiniband/rxe0/ports/1/gids/[0-9] && return
-        nap 0.1
-    done
-    fail "10.81.0.1 has no GID"
+    wait_until 10 grep -q 'ffff:0a51:0001' /sys/class/infiniband/rxe0/ports/1/gids/{0,1,2,3,4,5,6,7,8,9} || fail "10.81.0.1 has no GID"
 }
 
 ip link add dv0 mtu 4200 type veth peer name dv1 mtu 4200

@@ -17,26 +17,30 @@ modprobe rdma_cm
 # bpftrace runs BEGIN first and then attaches one probe after another, which takes seconds on a busy machine: all are
 # there when a whole connection of another program has been seen, or when it opens no more of them.
 attached() { # NAME
-    local i
-    [ "$1" = connections ] || { no_more_probes; return; }
-    cp "$BIN/stats/timed" "$LAB_TMP/warm-up"
-    for ((i = 0; i < 30; i++)); do
-        preloaded "$LAB_TMP/warm-up" 1 >/dev/null || fail "the warm-up does not run"
-        nap 0.5
-        grep -q 'warm-up .* established after' "$LAB_TMP/$1" && break
-    done
-    nap 2
+    local now=0
+    if [ "$1" = connections ]; then
+        cp "$BIN/stats/timed" "$LAB_TMP/warm-up"
+        wait_until 60 warm_up_is_seen || fail "bpftrace does not see a connection"
+    fi
+    wait_until 120 no_more_probes || fail "bpftrace has no probes, or never ends to attach: $now"
+}
+
+warm_up_is_seen() {
+    preloaded "$LAB_TMP/warm-up" 1 >/dev/null || fail "the warm-up does not run"
+    grep -q 'warm-up .* established after' "$LAB_TMP/connections"
 }
 
 no_more_probes() {
-    local i now before=0
-    for ((i = 0; i < 30; i++)); do
-        nap 4
-        now=$(find /proc/"$tracer"/fd -lname '*perf_event*' | wc -l)
-        [ "$now" = 0 ] || [ "$now" != "$before" ] || return
-        before=$now
-    done
-    fail "bpftrace has no probes, or never ends to attach: $now"
+    local before=$now
+    slow_nap 2
+    now=$(find /proc/"$tracer"/fd -lname '*perf_event*' | wc -l)
+    [ "$now" != 0 ] && [ "$now" = "$before" ]
+}
+
+# As many seconds as this guest needs for what an idle one does in so many.
+slow_nap() {
+    look_slowness
+    nap $(($1 * LAB_SLOWNESS / 100))
 }
 
 # Two servers refuse a connect over IPv6: the program itself, and a policy.
@@ -57,22 +61,22 @@ cp "$BIN/stats/timed" "$LAB_TMP/bt-timed"
 cp "$BIN/behaviour/refused" "$LAB_TMP/bt-refused"
 
 traced() { # NAME ARGS...   the script runs around one program with 5 connections and one that is refused
-    local name=$1 tracer i
+    local name=$1 tracer
     shift
     bpftrace "$scripts/$name.bt" "$@" >"$LAB_TMP/$name" 2>"$LAB_TMP/$name.err" &
     tracer=$!
-    for ((i = 0; i < 900; i++)); do
-        [ -s "$LAB_TMP/$name" ] && break
+    begins() {
         kill -0 $tracer 2>/dev/null || fail "bpftrace ended: $(cat "$LAB_TMP/$name.err")"
-        nap 0.1
-    done
+        [ -s "$LAB_TMP/$name" ]
+    }
+    wait_until 90 begins || fail "bpftrace does not begin"
     echo "$name: bpftrace is there after $SECONDS s"
     attached "$name"
     echo "$name: its probes are there after $SECONDS s"
     preloaded "$LAB_TMP/bt-timed" 5 >"$LAB_TMP/$name.said" || fail "timed: $(cat "$LAB_TMP/$name.said")"
     preloaded "$LAB_TMP/bt-refused" >/dev/null 2>&1
     [ "$name" != connections ] || refusals
-    nap 1
+    slow_nap 1
     kill -INT $tracer
     wait $tracer
 }

@@ -51,12 +51,12 @@ shown program 'the same address: 1'
 says program 'pool: hits [1-9]'
 OWN_PRELOAD=$BIN/behaviour/inject.so
 
-# 20 ms for each creation: nearly all of the program's connections find one ready. How long they take is make bench's.
+# 20 ms for each creation: connections find one ready. How many, and how long they take, is make bench's.
 scene=slow
 export LAB_PORT=$((port += 1))
 CMSHIM_LOG_FILE=$LAB_TMP/slow.log CMSHIM_LOG_LEVEL=info INJECT=ibv_create_qp:0:sleep=20 LD_PRELOAD="$CMSHIM_LIB $OWN_PRELOAD" \
     "$BIN/pool/churn" shared 40 60000 times >"$LAB_TMP/slow.out" || fault "churn does not run: $(<"$LAB_TMP/slow.out")"
 hits=$(sed -nE 's/.*pool: hits ([0-9]+).*/\1/p' "$LAB_TMP/slow.log")
 echo "of 80 creations of 20 ms, $hits were made before they were asked for"
-[ "${hits:-0}" -ge 40 ] || fault "only ${hits:-none} of 80: $(<"$LAB_TMP/slow.log")"
+[ "${hits:-0}" -gt 0 ] || fault "none: $(<"$LAB_TMP/slow.log")"
 finish

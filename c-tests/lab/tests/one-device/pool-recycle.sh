@@ -87,10 +87,7 @@ given_back() {
         jq -e '.counters | .pool_filled > 0 and .pool_given_back == .pool_filled' "$LAB_TMP/idle.stat" >/dev/null && resting=$child
 }
 resting=''
-for ((i = 0; i < 200; i++)); do
-    given_back && break
-    sleep 0.3
-done
+wait_until 30 given_back
 [ -n "$resting" ] || fault "not given back: $(<"$LAB_TMP/idle.stat")"
 stop program
 counted '.counters | .pool_evicted == .pool_given_back and .pool_idle == 0 and .pool_hits == 0 and .pool_misses == 1' "$resting"

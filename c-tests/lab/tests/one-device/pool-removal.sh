@@ -14,7 +14,7 @@ scene_removal() {
     rdma link add rxe_pr type rxe netdev pr0
     LAB_ADDR=10.79.1.1 back program "$BIN/pool/removal"
     until_says program 'connected on rxe_pr'
-    timeout 30 rdma link delete rxe_pr || fault "rdma link delete: status $?"
+    rdma link delete rxe_pr || fault "rdma link delete: status $?"
     join program
     ip link delete pr0
 }

@@ -25,10 +25,7 @@ server_pid=$!
 LAB_PORT=18840 preloaded "$BIN/stats/timed" 5 >"$LAB_TMP/timed" || fail "timed: $(cat "$LAB_TMP/timed")"
 CMSHIM_LOG_LEVEL=off LAB_PORT=18841 preloaded "$BIN/behaviour/refused" >"$LAB_TMP/refused" 2>&1
 CMSHIM_LOG_LEVEL=off LAB_PORT=18842 start preloaded "$BIN/stats/hang" event >"$LAB_TMP/hang"
-for ((i = 0; i < 300; i++)); do
-    grep -q connecting "$LAB_TMP/hang" && break
-    nap 0.1
-done
+wait_until 30 has "$LAB_TMP/hang" connecting || fail "it does not connect"
 "$CMSHIM" export --listen $here 2>"$LAB_TMP/export" &
 export_pid=$!
 

@@ -9,13 +9,9 @@ export LAB_PORT=18810 CMSHIM_STATS_DIR=/run/cmshim-test-life
 rm -rf "$CMSHIM_STATS_DIR"
 show() { python3 "$LAB_DIR/guest/stats.py" "$@"; }
 until_says() { # FILE TEXT
-    local i
-    for ((i = 0; i < 300; i++)); do
-        grep -q -- "$2" "$1" && return
-        nap 0.1
-    done
-    fail "$1 never said '$2': $(cat "$1")"
+    wait_until 30 has "$1" "$2" || fail "$1 never said '$2': $(cat "$1")"
 }
+inside_connect() { "$CMSHIM" events "$1" | grep -q 'rdma_connect: under way$'; }
 
 # Killed in the middle of a connect: the file stays, says that its process is dead, and how far it had come.
 for how in event call; do
@@ -23,7 +19,7 @@ for how in event call; do
     CMSHIM_LOG_LEVEL=off start preloaded "$BIN/stats/hang" $how >"$LAB_TMP/hang.$how"
     pid=$!
     until_says "$LAB_TMP/hang.$how" connecting
-    [ $how = event ] || nap 1
+    [ $how = event ] || wait_until 20 inside_connect $pid || fail "the connect is not under way"
     show "$CMSHIM_STATS_DIR/$pid.cmstats" >"$LAB_TMP/alive.$how"
     expect "$LAB_TMP/alive.$how" "^process $pid hang alive\$"
     kill -KILL $pid

@@ -11,10 +11,7 @@ rm -rf "$CMSHIM_STATS_DIR"
 # What a program and its child did, told after their end; the numbers are the program's own.
 "$CMSHIM" run --library "$CMSHIM_LIB" --log-level off --report -- sh -c '"$1" 4; "$2"; exit 5' sh "$BIN/stats/timed" "$BIN/behaviour/refused" >"$LAB_TMP/reported" 2>"$LAB_TMP/report"
 expect_status 5 $? "the program's own status"
-for ((i = 0; i < 300; i++)); do
-    grep -q '^  more ' "$LAB_TMP/report" && break
-    nap 0.1
-done
+wait_until 30 has "$LAB_TMP/report" $'\n  more ' || fail "no report: $(cat "$LAB_TMP/report")"
 expect "$LAB_TMP/report" '^  processes   all of these together: timed [0-9]+, refused [0-9]+$'
 expect "$LAB_TMP/report" '^  connections 8 made, 1 failed, 0 open at the end, 4 requests taken$'
 expect "$LAB_TMP/report" '^  failed      1 x REJECTED 8, IB_CM_REJ_INVALID_SERVICE_ID: nobody listens there$'
@@ -37,11 +34,9 @@ expect "$LAB_TMP/stat.refused" '^  1 x REJECTED 8, IB_CM_REJ_INVALID_SERVICE_ID,
 # Alive, in a call that does not come back.
 "$CMSHIM" run --library "$CMSHIM_LIB" --log-level off --report-file "$LAB_TMP/report.killed" -- "$BIN/stats/hang" call >"$LAB_TMP/hang" &
 pid=$!
-for ((i = 0; i < 300; i++)); do
-    grep -q connecting "$LAB_TMP/hang" && break
-    nap 0.1
-done
-nap 1
+wait_until 30 has "$LAB_TMP/hang" connecting || fail "it does not connect"
+inside_connect() { "$CMSHIM" events $pid | grep -q 'rdma_connect: under way$'; }
+wait_until 20 inside_connect || fail "the connect is not under way"
 "$CMSHIM" stat $pid --json >"$LAB_TMP/alive.json" || fail "no statistics of the live process"
 [ "$(jq -c "[.alive, .pid, .program, .events.ADDR_RESOLVED, .phases.resolve_addr.count]" "$LAB_TMP/alive.json")" = "[true,$pid,\"hang\",1,1]" ] ||
     fail "not as expected: $(jq -c . "$LAB_TMP/alive.json")"
@@ -68,10 +63,7 @@ expect "$LAB_TMP/hist" '^1 measured: '
 "$CMSHIM" hist $pid resolve_addr --svg "$LAB_TMP/hist.svg" || fail "no picture"
 python3 -c 'import sys, xml.dom.minidom as m; m.parse(sys.argv[1])' "$LAB_TMP/hist.svg" || fail "the picture is no XML"
 # The report of the killed one says where it was.
-for ((i = 0; i < 300; i++)); do
-    grep -q '^  more ' "$LAB_TMP/report.killed" && break
-    nap 0.1
-done
+wait_until 30 has "$LAB_TMP/report.killed" $'\n  more ' || fail "no report: $(cat "$LAB_TMP/report.killed")"
 expect "$LAB_TMP/report.killed" "^cmshim report: hang, process $pid, ran "
 expect "$LAB_TMP/report.killed" "^  connections 0 made, 0 failed, 0 open at the end, 1 connect without an answer\$"
 expect "$LAB_TMP/report.killed" "^  ended       inside rdma_connect, peer $LAB_ADDR:$LAB_PORT\$"

@@ -37,8 +37,8 @@ file=$(only_file)
 show "$file" >"$LAB_TMP/stats" || fail "the file cannot be read"
 expect "$LAB_TMP/stats" '^process [0-9]+ timed dead$'
 
-# The program's own counts and times. The medians, since the first of each is slow: emulated, loading our code takes long.
-while read -r kind name count median; do
+# The program's own counts and times: the median lies between the two that the program tells.
+while read -r kind name count least most; do
     if [ "$kind" = calls ]; then
         # librdmacm's own calls (its first look at the devices makes an id and ends it) are counted apart.
         expect "$LAB_TMP/stats" "^entry $name $count [01] 0\$"
@@ -47,17 +47,11 @@ while read -r kind name count median; do
     got=($(grep "^phase $name " "$LAB_TMP/stats"))
     # The ends of the listener and of librdmacm's own id are destroys that the program does not time.
     [ "$name" = destroy ] && count=$((count + 2))
-    echo "$name: program $count times, median $median ns; statistics ${got[2]:-0} times, median ${got[5]:-0} ns"
+    echo "$name: program $count times, median between $least and $most ns; statistics ${got[2]:-0} times, median ${got[5]:-0} ns"
     [ "${got[2]:-0}" = "$count" ] || fail "$name: counted ${got[2]:-0} times, not $count"
-    # Emulated, what the library does between its look at the clock and the program's takes up to some milliseconds.
-    slack=$((median * 3 / 100 + 3000000))
-    ((got[5] <= median + slack && got[5] >= median - slack)) || fail "$name: median ${got[5]} ns, the program measured $median"
+    # The statistics know it to 3 %.
+    ((got[5] >= least * 97 / 100 - 512 && got[5] <= most * 103 / 100 + 512)) || fail "$name: median ${got[5]} ns, not between $least and $most"
 done < <(grep -E '^(phase|calls) ' "$LAB_TMP/said")
-# Within 3 % of the pause that the program made (and what usleep adds).
-p50=$(awk '$1 == "phase" && $2 == "event_hold" { print $6 }' "$LAB_TMP/stats")
-((p50 >= 9700000 && p50 < 14000000)) || fail "median of event_hold: $p50 ns, and the program held each for 10 ms"
-p50=$(awk '$1 == "phase" && $2 == "request_to_accept" { print $6 }' "$LAB_TMP/stats")
-((p50 >= 38800000 && p50 < 52000000)) || fail "median of request_to_accept: $p50 ns, and the program took 40 ms and a queue pair"
 
 # The kernel's events. (TIMEWAIT_EXIT comes after the id is gone, so nobody gets it.)
 # The kernel's CONNECT_RESPONSE is what librdmacm makes the client's ESTABLISHED of.
@@ -75,7 +69,7 @@ show "$(only_file)" >"$LAB_TMP/stats.strace"
 commands() { grep -cE "write\([0-9]+, \"\\\\x0*$1(\\\\x00){3}\"" "$LAB_TMP/strace"; }
 for pair in rdma_create_id:00 rdma_connect:06 rdma_accept:08 rdma_disconnect:0a rdma_destroy_id:01; do
     kernel=$(commands "${pair#*:}")
-    counted=$(awk -v n="${pair%:*}" '$1 == "entry" && $2 == n { print $3 + $4 }' "$LAB_TMP/stats.strace")
+    counted=$(awk -v n="${pair%:*}" '$1 == "entry" && $2 == n { printf "%d", $3 + $4 }' "$LAB_TMP/stats.strace")
     # librdmacm itself accepts at the client, when it takes the answer.
     [ "${pair%:*}" = rdma_accept ] && kernel=$((kernel - 2))
     echo "${pair%:*}: $kernel commands, $counted calls"
@@ -91,22 +85,24 @@ expect_no "$LAB_TMP/rest" '^(bypass|reason) '
 expect "$LAB_TMP/stats" "^record [0-9]+ [0-9]+ 0x[0-9a-f]+ call rdma_connect 0 $LAB_ADDR:$LAB_PORT 0\$"
 expect "$LAB_TMP/stats" "^record [0-9]+ [0-9]+ 0x[0-9a-f]+ event ESTABLISHED 0 $LAB_ADDR:"
 
-# Creations and destructions of queue pairs: the real calls are made to take 20 ms longer. Two for each connection.
-slow() { # FUNCTION PHASE SETTING…
+# Creations and destructions of queue pairs: the real calls are made to take longer. Two for each connection.
+slow() { # FUNCTION MS PHASE SETTING…
+    local function=$1 ms=$2
+    shift
     rm -rf "$CMSHIM_STATS_DIR"
     LAB_PORT=$((LAB_PORT + 1))
-    env INJECT="$1:0:sleep=20" "${@:3}" LD_PRELOAD="$CMSHIM_LIB $BIN/behaviour/inject.so" "$BIN/stats/timed" 6 >"$LAB_TMP/said.$2" ||
-        fail "timed with a slow $1: $(cat "$LAB_TMP/said.$2")"
+    env INJECT="$function:0:sleep=$ms" "${@:3}" LD_PRELOAD="$CMSHIM_LIB $BIN/behaviour/inject.so" "$BIN/stats/timed" 6 >"$LAB_TMP/said.$2" ||
+        fail "timed with a slow $function: $(cat "$LAB_TMP/said.$2")"
     show "$(only_file)" >"$LAB_TMP/stats.$2"
     got=($(grep "^phase $2 " "$LAB_TMP/stats.$2"))
-    echo "$2: ${got[2]:-0} times, median ${got[5]:-0} ns, $1 takes 20 ms more"
+    echo "$2: ${got[2]:-0} times, median ${got[5]:-0} ns, $function takes $ms ms more"
 }
 for function in create destroy; do
-    slow ibv_${function}_qp ${function}_qp_miss CMSHIM_POOL_ENABLE=false
-    ((got[2] == 12 && got[5] >= 19400000 && got[5] < 40000000)) || fail "${got[*]}"
+    slow ibv_${function}_qp 20 ${function}_qp_miss CMSHIM_POOL_ENABLE=false
+    ((got[2] == 12 && got[5] >= 19400000)) || fail "${got[*]}"
 done
-slow ibv_create_qp create_qp_hit
-((got[2] > 0 && got[5] < 19400000)) || fail "one from the pool took as long as a creation: ${got[*]}"
+slow ibv_create_qp 200 create_qp_hit
+((got[2] > 0 && got[5] < 194000000)) || fail "one from the pool took as long as a creation: ${got[*]}"
 misses=($(grep "^phase create_qp_miss " "$LAB_TMP/stats.create_qp_hit"))
 ((got[2] + misses[2] == 12)) || fail "${got[*]} and ${misses[*]} are not 12"
 expect "$LAB_TMP/stats.create_qp_hit" "^counter pool_hits ${got[2]}\$"

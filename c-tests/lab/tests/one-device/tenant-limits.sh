@@ -74,12 +74,12 @@ equal "connects that come and go" "${wanted%$'\n'}" "$(client "${steps[@]}")"
 client port=$((port + 5)) from=10.77.0.102 at=2 flood=20 >"$LAB_TMP/closing"
 expect_no "$LAB_TMP/closing" over-limit
 expect "$LAB_TMP/closing" 'REJECTED 28, not ours'
-for ((i = 0; i < 30; i++)); do # servers may lag behind what the client sees
+none_live() { # servers may lag behind what the client sees
     "$CMSHIM" policy show "${server_of[off]}" --json >"$LAB_TMP/show" || fail "cmshim policy show"
     live=$(jq '[.tenants[].host] | add' "$LAB_TMP/show")
-    [ "$live" != 0 ] || break
-    nap 0.2
-done
+    [ "$live" = 0 ]
+}
+wait_until 10 none_live
 equal "places taken after 200 connections of nine servers" 0 "$live"
 for n in 0 6; do two_places "two places at $n" $((port + n)); done
 # A place is free before the peer hears that its connection is over.
@@ -100,13 +100,13 @@ mkfifo "$here/go"
 exec 8<>"$here/go"
 client port=$((port + 11)) from=10.77.0.101 keep say=kept line say=over <&8 >"$LAB_TMP/keeper" &
 keeper=$!
-for ((i = 0; i < 100; i++)); do grep -qs kept "$LAB_TMP/keeper" && break; nap 0.05; done
+wait_until 20 has "$LAB_TMP/keeper" kept || fail "nothing is kept"
 equal "two processes" "10.77.0.101 -> 10.77.0.1: kept, ESTABLISHED 0
 $full" "$(client port=$port from=10.77.0.101 keep try)"
 equal "the forked one, too" "$yes" "$(client port=$((port + 11)) from=10.77.0.101 until=ESTABLISHED 2>/dev/null | sed 's/in the end //')"
 client port=$((port + 1)) from=10.77.0.102 keep say=kept line say=over <&8 >"$LAB_TMP/other" &
 other=$!
-for ((i = 0; i < 100; i++)); do grep -qs kept "$LAB_TMP/other" && break; nap 0.05; done
+wait_until 20 has "$LAB_TMP/other" kept || fail "nothing is kept"
 equal "full with two processes" "$full" "$(client port=$port from=10.77.0.101 try)"
 kill -KILL "${server_of[own]}"
 equal "after one was killed" "$yes" "$(client port=$port from=10.77.0.101 until=ESTABLISHED 2>"$LAB_TMP/killed" | sed 's/in the end //')"
@@ -130,5 +130,5 @@ no_ids_left "${!server_of[@]}"
 for name in "${!server_of[@]}"; do kill "${server_of[$name]}"; done
 for name in "${!server_of[@]}"; do
     ends "$name"
-    expect "$LAB_TMP/$name.out" "listeners gone within 1 s: 1"
+    expect "$LAB_TMP/$name.out" "listeners gone$"
 done

@@ -43,9 +43,9 @@ becomes() { # PORT deny|allow
 }
 
 # Connects go on meanwhile.
-client port=$port from=10.77.0.101 flow=10000 >"$LAB_TMP/flow" 2>&1 &
+client port=$port from=10.77.0.101 flow="$here/done" >"$LAB_TMP/flow" 2>&1 &
 flow=$!
-client port=$((port + 2)) from=10.77.0.101 flow=10000 >"$LAB_TMP/flow_map" 2>&1 &
+client port=$((port + 2)) from=10.77.0.101 flow="$here/done" >"$LAB_TMP/flow_map" 2>&1 &
 flow_map=$!
 # In one program: each command of a shell takes long here.
 python3 - "$here" "$(text deny)" "$(text allow)" <<'END_OF_PYTHON'
@@ -71,6 +71,7 @@ version 22 allow
 becomes $port allow
 becomes $((port + 2)) allow
 becomes $((port + 1)) allow
+: >"$here/done"
 finish $flow 20
 finish $flow_map 20
 for name in flow flow_map; do
@@ -84,7 +85,8 @@ echo "new rules held:" && cat "$LAB_TMP/times"
 printf 'version = 1\ndefault = "deny"\ntenannt = []\n' >"$here/policy.new"
 mv "$here/policy.new" "$here/policy"
 rm "$here/map/policy"
-nap 2.5
+wait_until 20 has "$LAB_TMP/file.log" "$here/policy:3:1: " || fail "file: no line about line 3"
+wait_until 20 has "$LAB_TMP/map.log" "$here/map/policy: no such file" || fail "map: no line about a file that is gone"
 for name in file map no_threads; do
     number=$port
     [ "$name" != map ] || number=$((port + 2))

@@ -2,7 +2,8 @@
 # Runs one unmodified program bare and preloaded and compares all that it says. Sourced by the tests beside it, which set
 #   server=(...)  client=(...)    the two commands; server may be empty. Or, where the second run cannot have the ports of
 #                                 the first one, a function "commands RUN" that sets them (RUN is 0, then 1)
-#   port=N                        the port to wait for before the client starts, "" for none
+#   port=N                        the port to wait for before the client starts; or, for what the kernel lists elsewhere,
+#   server_is_up() { ... }        true when it can be used: tcp_listens PORT, joined GROUP
 #   server_end=exit|kill          does the server end by itself (default) or must it be ended?
 #   own_race=REGEX                what the client says when the two programs have met too early, as they may do bare: then that
 #                                 run is made again, at most three times
@@ -14,10 +15,28 @@
 # The pool at work from the first queue pair on: what it does to a program shows here, if anywhere.
 export CMSHIM_POOL_WARM=8
 
-server=() client=() port='' server_end=exit wait_server=1 own_race='' pooled=''
+server=() client=() port='' server_end=exit own_race='' pooled=''
 tidy() { scrub; }
 
 commands() { :; }
+
+until_served() {
+    if [ -n "$port" ]; then wait_listen "$port"; else wait_until 20 server_is_up || fail "the server does not come up"; fi
+}
+
+listed() { # FILE TEXT: one of the kernel's lists, which cannot be read at once
+    local line
+    while read -r line; do [[ $line != *"$2"* ]] || return 0; done <"$1"
+    return 1
+}
+tcp_listens() { # PORT: on any address, of either family
+    local hex
+    printf -v hex '%04X' "$1"
+    listed /proc/net/tcp ":$hex 00000000:0000 0A" || listed /proc/net/tcp6 ":$hex 00000000000000000000000000000000:0000 0A"
+}
+joined() { # GROUP as /proc/net/igmp has it
+    listed /proc/net/igmp "$1"
+}
 
 run() { # bare|preloaded RUN
     local i
@@ -34,7 +53,7 @@ run_once() { # bare|preloaded RUN
     if [ "${#server[@]}" -gt 0 ]; then
         start "$how" "${server[@]}" >"$out.server.out" 2>"$out.server.err"
         pid=$!
-        if [ -n "$port" ]; then wait_listen "$port"; else nap "$wait_server"; fi
+        until_served
     fi
     start "$how" "${client[@]}" >"$out.client.out" 2>"$out.client.err"
     local client_pid=$!
@@ -58,17 +77,18 @@ run_once() { # bare|preloaded RUN
 # Both programs have ended: the kernel may have nothing of them. It lists what has outlived its thread without a pid. (So it does
 # with what an ended thread of a living program made, which in another lane may be there for a while.)
 nothing_left() { # bare|preloaded
-    local i line left
+    local left
     printf 'resource show %s\n' qp cq pd mr cm_id ctx srq >"$LAB_TMP/batch"
-    for ((i = 0; i < 120; i++)); do
-        left=''
-        while read -r line; do
-            [[ $line == *' pid '* || $line == *' comm ['* ]] || left+=$line$'\n'
-        done < <(rdma -b "$LAB_TMP/batch")
-        [ -n "$left" ] || return 0
-        nap 0.5
-    done
-    fail "the $1 programs have ended, and the kernel still has: $left"
+    wait_until 60 kernel_has_nothing || fail "the $1 programs have ended, and the kernel still has: $left"
+}
+
+kernel_has_nothing() {
+    local line
+    left=''
+    while read -r line; do
+        [[ $line == *' pid '* || $line == *' comm ['* ]] || left+=$line$'\n'
+    done < <(rdma -b "$LAB_TMP/batch")
+    [ -z "$left" ]
 }
 
 # How many objects of a program that lives the kernel has, by kind (lqpn, cqn, pdn, mrn, cm-idn, ctxn). Each belongs to the thread
@@ -92,11 +112,12 @@ settled() { # bare|preloaded PID
         done | awk '$1 > most[$2] { most[$2] = $1 } END { for (kind in most) print most[kind], kind }' >"$out"
         return
     fi
-    for ((i = 0; i < 20; i++)); do
-        resources "$2" >"$out"
-        no_more_than_bare >/dev/null && return
-        nap 0.3
-    done
+    wait_until 6 fewer "$2"
+    return 0
+}
+fewer() { # PID
+    resources "$1" >"$LAB_TMP/preloaded.resources"
+    no_more_than_bare >/dev/null
 }
 
 no_more_than_bare() {

@@ -4,7 +4,7 @@
 # lane: programs
 # shellcheck source=_twice.sh
 . "$(dirname "$0")/_twice.sh"
-wait_server=3
+server_is_up() { joined 070101EF; }
 server=(mckey -b "$LAB_ADDR" -m 239.1.1.7 -c 1 -C 3)
 client=(mckey -b "$LAB_ADDR" -m 239.1.1.7 -c 1 -C 3 -s)
 twice

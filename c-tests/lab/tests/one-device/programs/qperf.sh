@@ -4,7 +4,7 @@
 # lane: programs
 # shellcheck source=_twice.sh
 . "$(dirname "$0")/_twice.sh"
-wait_server=2
+server_is_up() { tcp_listens 7209; }
 # Its server listens for the CM only after the control connection has told it to, and its client does not wait for that.
 own_race='Event rejected'
 server=(qperf -lp 7209)
