@@ -15,10 +15,10 @@ TARGET := $(abspath $(or $(CARGO_TARGET_DIR),target))
 CARGO_QUIET := $(if $(filter 1,$(V)),,--quiet)
 
 .DEFAULT_GOAL := build
-.PHONY: help setup build install header matrix pictures docs check c-tests lab lab-shell test bench demo clean
+.PHONY: help setup build install header matrix pictures docs check c-tests lab lab-shell test test-quick bench demo clean
 
 help: ## list the targets
-	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /\1\t/' | awk -F'\t' '{ printf "  make %-10s %s\n", $$1, $$2 }'
+	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /\1\t/' | awk -F'\t' '{ printf "  make %-12s %s\n", $$1, $$2 }'
 
 setup: ## install what build, lab and tests need (apt, pip into .venv, a kernel into .lab); once
 	$(Q)tools/setup
@@ -63,6 +63,9 @@ lab-shell: setup build c-tests ## a shell in a guest; TOPOLOGY=no-device, one-de
 
 test: setup ## all tests: unit, C programs, lab
 	$(Q)tools/test
+
+test-quick: setup ## what needs no guest, and one short guest, with the debug build: for the inner loop
+	$(Q)tools/test quick
 
 demo: setup build c-tests ## an unmodified program under cmshim, and three failing connections explained
 	$(Q)c-tests/lab/demo

@@ -52,7 +52,7 @@ int main(int argc, char **argv)
     struct rdma_cm_id *listener = cm_listen(server, 4); /* its requests are never read */
     if (!strcmp(mode, "event")) pthread_create(&thread, NULL, in_event, NULL);
     else pthread_create(&thread, NULL, in_connect, !strcmp(mode, "ep") ? ch : NULL);
-    usleep(700000);
+    let_pass(700);
     int cancel = pthread_cancel(thread);
     pthread_join(thread, &result);
     say("cancel: %d, cancelled: %d", cancel, result == PTHREAD_CANCELED);

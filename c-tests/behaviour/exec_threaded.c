@@ -20,7 +20,7 @@ int main(int argc, char **argv)
         return 0;
     }
     pthread_create(&thread, NULL, blocked, ch);
-    usleep(100000);
+    let_pass(100);
     execl("/proc/self/exe", argv[0], "second", (char *)NULL);
     return 1;
 }

@@ -19,7 +19,7 @@ static void *later(void *id)
     sigset_t all;
     sigfillset(&all);
     pthread_sigmask(SIG_BLOCK, &all, NULL);
-    usleep(1800000);
+    let_pass(1800);
     MUST(!rdma_resolve_addr(id, NULL, (struct sockaddr *)&here, SOON));
     return NULL;
 }
@@ -35,7 +35,7 @@ int main(int argc, char **argv)
     jump = !strcmp(mode, "longjmp");
     sigaction(SIGALRM, &act, NULL);
     pthread_create(&thread, NULL, later, id);
-    alarm(1);
+    alarm(slowed(1000) / 1000);
     for (int i = 0; i < 3; i++) {
         if (sigsetjmp(out, 1)) {
             say("jumped out");

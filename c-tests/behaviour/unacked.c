@@ -4,7 +4,7 @@
 
 static void *ack_late(void *event)
 {
-    usleep(6000000);
+    let_pass(3000);
     say("acking");
     rdma_ack_cm_event(event);
     return NULL;
@@ -12,7 +12,7 @@ static void *ack_late(void *event)
 
 static void *ack_async_late(void *event)
 {
-    usleep(6000000);
+    let_pass(3000);
     say("acking");
     ibv_ack_async_event(event);
     return NULL;

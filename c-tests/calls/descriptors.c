@@ -74,7 +74,7 @@ int main(void)
     MUST(fcntl(full[1], F_SETFL, 0) == 0);
     struct sigaction action = {.sa_handler = on_alarm};
     MUST(sigaction(SIGALRM, &action, NULL) == 0);
-    alarm(1);
+    alarm(slowed(1000) / 1000);
     TRY(write(full[1], text, sizeof text));
 
     TRY(close(copy));

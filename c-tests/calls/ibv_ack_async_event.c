@@ -4,7 +4,7 @@
 
 static void *ack(void *event)
 {
-    usleep(300000);
+    let_pass(300);
     say("acking");
     ibv_ack_async_event(event);
     return NULL;

@@ -20,7 +20,7 @@ int main(void)
     p = cm_request();
     cm_drop_id(p.client); /* gave up */
     p.client = NULL;
-    usleep(200000);
+    let_pass(200);
     TRY(rdma_accept(p.server, &p.param));
     cm_close(&p);
     return 0;

@@ -7,7 +7,7 @@ static void *serve(void *listener)
     struct rdma_conn_param param = {.responder_resources = 1, .initiator_depth = 1};
     MUST(!rdma_get_request(listener, &request));
     MUST(!rdma_accept(request, &param));
-    usleep(300000);
+    let_pass(300);
     rdma_disconnect(request);
     rdma_destroy_ep(request);
     return NULL;

@@ -55,7 +55,7 @@ static void attempt(struct rdma_event_channel *ch, struct sockaddr_in *sa, char 
             say("client: rdma_connect errno %s", errno_name(errno));
         else if (event(ch, option(opt, "until", NULL)) == RDMA_CM_EVENT_ESTABLISHED) {
             if (!atoi(option(opt, "stay", "0"))) {
-                usleep(atoi(option(opt, "hold", "0")) * 1000);
+                let_pass(atoi(option(opt, "hold", "0")));
                 MUST(rdma_disconnect(id) == 0);
             }
             event(ch, NULL);

@@ -1,8 +1,8 @@
 /* A server that answers in one way, chosen by mode.
- * usage: server ADDR PORT MODE [backlog=N] [n=REQUESTS] [delay=MS] [data=TEXT]
+ * usage: server ADDR PORT MODE [backlog=N] [n=REQUESTS] [delay=MS] [after=FILE] [data=TEXT]
  * accept   accept, wait until the client leaves         leave    accept, then exit as soon as it stands
  * reject   reject (with data, when given)               exit     exit with the request pending
- * deaf     say when a request waits, and never read it  late     wait delay=MS, then accept
+ * deaf     say when a request waits, and never read it  late     wait until after=FILE is there, then accept
  * lateqp   wait, then create the QP                     latereject  wait, then reject */
 #include "cm.h"
 
@@ -14,12 +14,18 @@ static const char *option(char **argv, const char *name, const char *otherwise)
     return otherwise;
 }
 
-static void answer(struct rdma_cm_id *id, const char *mode, const char *data, int delay)
+static void wait_for(const char *file, int delay)
+{
+    while (file && access(file, F_OK)) usleep(20000);
+    let_pass(delay);
+}
+
+static void answer(struct rdma_cm_id *id, const char *mode, const char *data, const char *after, int delay)
 {
     struct rdma_conn_param p = {.responder_resources = 1, .initiator_depth = 1};
     if (!strcmp(mode, "exit")) _exit(0);
     if (!strcmp(mode, "late")) MUST(cm_qp(id) == 0); /* in time; only the accept is late */
-    usleep(delay * 1000);
+    wait_for(after, delay);
     if (!strcmp(mode, "reject") || !strcmp(mode, "latereject")) {
         TRY(rdma_reject(id, data, data ? strlen(data) : 0));
         TRY(rdma_destroy_id(id));
@@ -61,7 +67,7 @@ int main(int argc, char **argv)
             say("server: %s %d", rdma_event_str(type), ev->status);
         rdma_ack_cm_event(ev);
         if (type == RDMA_CM_EVENT_CONNECT_REQUEST) {
-            answer(id, mode, data, delay);
+            answer(id, mode, data, option(argv + 4, "after", NULL), delay);
             if (strcmp(mode, "accept") && strcmp(mode, "leave")) left--;
         } else if (type == RDMA_CM_EVENT_ESTABLISHED && !strcmp(mode, "leave")) {
             _exit(0);

@@ -42,7 +42,7 @@ int main(int argc, char **argv)
     ch = rdma_create_event_channel();
     struct rdma_cm_id *first = start(&sa);
     if (answer(first) == RDMA_CM_EVENT_CONNECT_RESPONSE) TRY(rdma_establish(first));
-    usleep(100000); /* the server's kernel has the RTU */
+    let_pass(100); /* the server's kernel has the RTU */
     if (!busy) {
         TRY(rdma_disconnect(first));
         answer(first);
@@ -50,7 +50,7 @@ int main(int argc, char **argv)
     struct rdma_cm_id *second = start(&sa);
     if (answer(second) == RDMA_CM_EVENT_CONNECT_RESPONSE) {
         TRY(rdma_establish(second));
-        usleep(100000);
+        let_pass(100);
         TRY(rdma_disconnect(second));
         answer(second);
     }

@@ -4,7 +4,7 @@
 int main(void)
 {
     struct cm_pair p = cm_connected();
-    usleep(1200000); /* longer than a short-lived connection */
+    let_pass(1200); /* longer than a short-lived connection */
     TRY(rdma_disconnect(p.client));
     cm_next("server", p.sc, NULL);
     TRY(rdma_disconnect(p.server));

@@ -14,7 +14,8 @@ static void on_alarm(int sig)
 
 static void ring(int first_ms, int every_ms)
 {
-    struct itimerval t = {{0, every_ms * 1000}, {0, first_ms * 1000}};
+    int first = slowed(first_ms);
+    struct itimerval t = {{0, every_ms * 1000}, {first / 1000, first % 1000 * 1000}};
     rings = 0;
     MUST(!setitimer(ITIMER_REAL, &t, NULL));
 }
@@ -24,7 +25,7 @@ static void *later(void *id)
     sigset_t all;
     sigfillset(&all);
     pthread_sigmask(SIG_BLOCK, &all, NULL);
-    usleep(150000);
+    let_pass(150);
     resolve(id);
     return NULL;
 }

@@ -35,8 +35,8 @@ static void cm(int nonblock)
     struct rdma_cm_event *events[MOST];
     for (long i = 0; i < IDS; i++) ids[i] = resolving(ch, i);
     settle();
-    TRY(taken_cm(ch, events, 3, 5000));
-    TRY(taken_cm(ch, events + 3, MOST - 3, 5000));
+    TRY(taken_cm(ch, events, 3, SOON));
+    TRY(taken_cm(ch, events + 3, MOST - 3, SOON));
     int right = 0;
     for (long i = 0; i < IDS; i++) right += (long)events[i]->id->context == i && events[i]->event == RDMA_CM_EVENT_ADDR_RESOLVED;
     say("in order %d, readable %d", right, readable(ch->fd));
@@ -50,12 +50,12 @@ static void cm(int nonblock)
         sigaction(SIGUSR1, &action, &old);
         pid_t child = fork();
         if (!child) {
-            usleep(100000);
+            let_pass(100);
             kill(getppid(), SIGUSR1);
             _exit(0);
         }
         errno = 0;
-        if (own_cm(ch, events, MOST, 5000) != -1 || errno != EINTR) say("interrupted: errno %s", errno_name(errno));
+        if (own_cm(ch, events, MOST, SOON) != -1 || errno != EINTR) say("interrupted: errno %s", errno_name(errno));
         waitpid(child, NULL, 0);
     }
     for (int i = 0; i < IDS; i++) rdma_destroy_id(ids[i]);
@@ -69,7 +69,7 @@ static void async(void)
     TRY(taken_async(context, events, 4, 0));
     TRY(taken_async(context, events, 4, 30));
     struct ibv_cq *cq = verbs_overrun(context);
-    int n = TRY(taken_async(context, events, 4, 5000));
+    int n = TRY(taken_async(context, events, 4, SOON));
     for (int i = 0; i < n; i++) {
         say("%s", ibv_event_type_str(events[i].event_type));
         ibv_ack_async_event(&events[i]);

@@ -42,7 +42,7 @@ static void part(const char *name)
     settle();
     pthread_create(&thread, NULL, waiter, NULL);
     while (!__atomic_load_n(&taken, __ATOMIC_ACQUIRE)) usleep(1000);
-    usleep(50000);
+    let_pass(50);
     int cancel = pthread_cancel(thread);
     pthread_join(thread, &result);
     say("cancel: %d, cancelled: %d, taken %d", cancel, result == PTHREAD_CANCELED, taken);

@@ -36,7 +36,7 @@ static void until_asleep(int thread)
     char path[64], state = 0;
     snprintf(path, sizeof path, "/proc/self/task/%d/stat", thread);
     while (state != 'S') {
-        usleep(50000);
+        let_pass(50);
         FILE *stat = fopen(path, "r");
         MUST(stat && fscanf(stat, "%*d (%*[^)]) %c", &state) == 1);
         fclose(stat);
@@ -55,7 +55,7 @@ static void while_waiting(void)
     until_asleep(ready);
     rdma_destroy_event_channel(ch);
     __atomic_store_n(&destroyed, 1, __ATOMIC_RELEASE);
-    usleep(50000);
+    let_pass(50);
     if (!strcmp(mode, "wait")) pthread_kill(thread, SIGUSR1);
     pthread_join(thread, NULL);
     if (early) while_waiting(); /* this machine is too slow: the wait ended before the channel did */

@@ -107,7 +107,7 @@ static int be_clients(int at_once, int times)
         for (int i = 0; i < at_once; i++) crowd_qp(&c, ids[i] = cm_routed(c.ch, RDMA_PS_TCP));
         for (int i = 0; i < at_once; i++) MUST(!rdma_connect(ids[i], &c.param));
         for (int i = 0; i < at_once; i++) client_event(c.ch, RDMA_CM_EVENT_ESTABLISHED);
-        if (at_once == 1) usleep(10000); /* the server's events come alone */
+        if (at_once == 1) let_pass(10); /* the server's events come alone */
         for (int i = 0; i < at_once; i++) MUST(!rdma_disconnect(ids[i]));
         for (int i = 0; i < at_once; i++) client_event(c.ch, RDMA_CM_EVENT_DISCONNECTED);
         for (int i = 0; i < at_once; i++) cm_drop_id(ids[i]);

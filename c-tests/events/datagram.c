@@ -61,7 +61,7 @@ static void part(const char *name)
         if (i == 3) TRY(rdma_reject(servers[i], NULL, 0));
         else TRY(rdma_accept(servers[i], &p));
     }
-    usleep(50000);
+    let_pass(50);
     int gone = next(cc) == 2 ? 1 : 2;
     cm_drop_id(clients[gone]); /* its answer is queued */
     clients[gone] = NULL;

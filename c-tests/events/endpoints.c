@@ -59,7 +59,7 @@ int main(void)
     MUST(!rdma_listen(listener, 8));
     for (int i = 0; i < N; i++) start(&clients[i]);
     while (__atomic_load_n(&connecting, __ATOMIC_ACQUIRE) < N) usleep(1000);
-    usleep(50000);
+    let_pass(50);
     await_requests(); /* all are waiting now */
     for (int i = 0; i < N; i++) ids[i] = serve(listener);
     for (int i = 0; i < N; i++) MUST(!rdma_disconnect(ids[i]));

@@ -16,7 +16,7 @@ static void nonblock(int on)
 
 static void *later(void *id)
 {
-    usleep(60000);
+    let_pass(60);
     resolve(id);
     return NULL;
 }

@@ -8,7 +8,7 @@ static struct rdma_event_channel *ch;
 
 static void *later(void *id)
 {
-    usleep(60000);
+    let_pass(60);
     resolve(id);
     return NULL;
 }

@@ -24,7 +24,7 @@ static void queued(void)
     drain("to", to);
     for (int i = 0; i < 24; i += 3) MUST(!rdma_resolve_route(ids[i], SOON) && cm_ready(to, SOON));
     settle();
-    usleep(50000);
+    let_pass(50);
     drain("to, routes", to);
     drain("from", from);
     for (int i = 0; i < 24; i++) rdma_destroy_id(ids[i]);
@@ -73,7 +73,7 @@ static void requests(int unread)
 
 static void *ack_late(void *event)
 {
-    usleep(100000);
+    let_pass(100);
     say("acking");
     rdma_ack_cm_event(event);
     return NULL;

@@ -27,7 +27,7 @@ static struct rdma_cm_event *next(void)
 
 static void *ack_late(void *event)
 {
-    usleep(100000);
+    let_pass(100);
     say("acking");
     rdma_ack_cm_event(event);
     return NULL;
@@ -69,11 +69,11 @@ static void part(const char *name)
     for (int i = 0; i < 2; i++) { /* the first one's event is never read */
         join("239.1.1.2");
         join("239.1.1.3");
-        usleep(50000);
+        let_pass(50);
         say("readable %d", readable(ch->fd));
         if (i) {
             join("239.1.1.4");
-            usleep(50000);
+            let_pass(50);
             rdma_ack_cm_event(next()); /* the others may have been read ahead */
         }
         TRY(leave(i ? "239.1.1.3" : "239.1.1.2"));
@@ -88,7 +88,7 @@ static void part(const char *name)
     pthread_join(thread, NULL);
     TRY(leave("239.1.1.5"));
     join("239.1.1.6");
-    usleep(50000);
+    let_pass(50);
     cm_drop_id(id); /* a member still, with its event unread */
     say("readable %d", readable(ch->fd));
     rdma_destroy_event_channel(ch);

@@ -70,12 +70,12 @@ static void stolen(void)
     ch = new_channel(0);
     pthread_create(&thread, NULL, waiter, NULL);
     while (!__atomic_load_n(&waiting, __ATOMIC_ACQUIRE)) usleep(1000);
-    usleep(200000);
+    let_pass(200);
     rdma_destroy_event_channel(ch);
     struct rdma_event_channel *next = new_channel(0);
     struct rdma_cm_id *id = resolving(next, 7);
     settle();
-    usleep(50000);
+    let_pass(50);
     say("the new channel is readable %d", readable(next->fd));
     set_nonblock(next->fd, 1);
     say("took %ld, the other thread's call %s", take(next), result == 1 ? "waits" : "ended");

@@ -107,7 +107,7 @@ static void cancelled(void)
     pthread_t thread;
     void *result = NULL;
     pthread_create(&thread, NULL, blocked, &ends[1]);
-    usleep(50000);
+    let_pass(50);
     pthread_cancel(thread);
     pthread_join(thread, &result);
     say("cancelled: %d", result == PTHREAD_CANCELED);

@@ -30,11 +30,17 @@ HELPER int number_of(const char *variable, int otherwise)
     return n > 0 ? n : otherwise;
 }
 
+/* The ms that this guest needs now for what takes so many in an idle one. */
+HELPER int slowed(int ms) { return (long)ms * number_of("LAB_SLOWNESS", 100) / 100; }
+
 /* How many ms may pass for what takes so many in an idle guest: include/patience.sh says why, and sets the variables. */
 HELPER int within(int ms)
 {
-    return (long)ms * number_of("LAB_PATIENCE", 5) * number_of("LAB_SLOWNESS", 100) / 100;
+    return slowed(ms) * number_of("LAB_PATIENCE", 5);
 }
+
+/* Gives others the time for what takes so many ms in an idle guest, where they tell nobody that it is done. */
+HELPER void let_pass(int ms) { usleep(1000 * slowed(ms)); }
 
 /* Ends a program that hangs by SIGALRM, which its exit status shows. */
 HELPER void end_if_hung(unsigned seconds) { alarm(within(1000 * seconds) / 1000); }

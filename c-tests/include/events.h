@@ -60,7 +60,7 @@ HELPER void await_requests(void)
     MUST(!rdma_resolve_route(id, SOON));
     cm_expect(cc, RDMA_CM_EVENT_ROUTE_RESOLVED);
     MUST(!cm_qp(id) && !rdma_connect(id, &p) && cm_ready(sc, SOON));
-    usleep(50000); /* two processors may answer in two rows */
+    let_pass(50); /* two processors may answer in two rows */
     rdma_destroy_id(listener); /* with its request unread */
     cm_expect(cc, RDMA_CM_EVENT_REJECTED);
     cm_drop_id(id);
@@ -142,7 +142,7 @@ HELPER int open_files(void)
         int found = 0;
         for (int fd = 0; fd < 1024; fd++) found += fcntl(fd, F_GETFD) != -1;
         if (found < fewest) fewest = found;
-        usleep(5000);
+        let_pass(5);
     }
     return fewest;
 }

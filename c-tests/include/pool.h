@@ -3,9 +3,9 @@
 #define POOL_TEST_H
 #include "verbs.h"
 
-enum { FILL_US = 60000 }; /* long enough for a keeper in an emulated guest to make some */
+enum { FILL_MS = 60 }; /* long enough for a keeper in an emulated guest to make some */
 
-HELPER void let_fill(void) { usleep(FILL_US); }
+HELPER void let_fill(void) { let_pass(FILL_MS); }
 
 /* Everything of a new queue pair that does not depend on numbers which the kernel chose. */
 HELPER void describe(const char *what, struct ibv_qp *qp, struct ibv_qp_init_attr *given, struct ibv_qp_init_attr *asked)
@@ -117,7 +117,7 @@ HELPER void say_kernel_has(const char *when)
             memset(most, 0, sizeof most);
             break;
         }
-        usleep(200000);
+        let_pass(200);
     }
     say("%s, the kernel has %d queue pairs, %d completion queues, %d protection domains", when, most[0], most[1], most[2]);
 }

@@ -43,7 +43,7 @@ HELPER struct ibv_cq *verbs_overrun(struct ibv_context *ctx)
     for (int i = 0; i < 8; i++) MUST(!ibv_post_recv(qp, &wr, &bad));
     to.qp_state = IBV_QPS_ERR;
     MUST(!ibv_modify_qp(qp, &to, IBV_QP_STATE));
-    usleep(200000);
+    let_pass(200);
     MUST(!ibv_destroy_qp(qp));
     return cq;
 }

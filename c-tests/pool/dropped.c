@@ -14,7 +14,7 @@ int main(void)
         MUST(ibv_create_qp(pd, &attr));
         let_fill();
     }
-    usleep(1000000); /* on a busy machine, too, nothing is being made any more: the one made last lies ready */
+    let_pass(1000); /* on a busy machine, too, nothing is being made any more: the one made last lies ready */
     TRY(ibv_get_async_event(ctx, &event));
     return 0;
 }

@@ -87,7 +87,7 @@ static void closes(struct ibv_device *device)
     struct ibv_context *before = ibv_open_device(device);
     pthread_t thread;
     MUST(before && !pthread_create(&thread, NULL, closer, before));
-    usleep(200000);
+    let_pass(200);
     struct objects after = objects(device);
     say("the same address: %d", after.ctx == before);
     pthread_join(thread, NULL);

@@ -27,7 +27,7 @@ static struct set make(struct ibv_context *ctx)
     struct ibv_qp_init_attr again = attr, third = attr;
     struct ibv_qp *first = ibv_create_qp(s.pd, &again);
     MUST((s.qp = ibv_create_qp(s.pd, &attr)));
-    usleep(3000);
+    let_pass(3);
     struct ibv_qp *last = ibv_create_qp(s.pd, &third);
     MUST(first && last && !ibv_destroy_qp(first) && !ibv_destroy_qp(last));
     return s;

@@ -21,7 +21,7 @@ static void warm_up(struct set *s)
         struct ibv_qp_init_attr attr = verbs_attr(s->cq);
         MUST((some[i] = ibv_create_qp(s->pd, &attr)));
     }
-    usleep(3000);
+    let_pass(3);
     MUST(!ibv_destroy_qp(some[0]) && !ibv_destroy_qp(some[1]));
 }
 

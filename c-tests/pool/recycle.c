@@ -89,7 +89,7 @@ static void connection(struct rdma_cm_id *client, int round)
     MUST(await(cc, NULL, NULL) == RDMA_CM_EVENT_ESTABLISHED && await(sc, NULL, NULL) == RDMA_CM_EVENT_ESTABLISHED);
     earlier += of_earlier_lives(client->qp);
     message(client, server, round);
-    usleep(10000); /* its completion is there */
+    let_pass(10); /* its completion is there */
     end(client, server);
 }
 
@@ -123,7 +123,7 @@ static void stale(int pause)
                 if (event != RDMA_CM_EVENT_DISCONNECTED) say("client: %s %d", rdma_event_str(event), status);
             }
             cm_drop_id(client);
-            usleep(pause * 1000);
+            let_pass(pause);
             /* Whoever gets one now does not get that one. */
             struct rdma_cm_id *next[3];
             for (int i = 0; i < 3; i++) next[i] = client_with_qp(), came_back += next[i]->qp->qp_num == refused;
@@ -132,7 +132,7 @@ static void stale(int pause)
             return;
         }
         connection(client, round);
-        usleep(pause * 1000);
+        let_pass(pause);
     }
     say("no queue pair was used again");
 }
@@ -152,7 +152,7 @@ int main(int argc, char **argv)
     }
     for (int round = 0; round < ROUNDS; round++) {
         connection(client_with_qp(), round);
-        usleep(pause * 1000);
+        let_pass(pause);
     }
     say("completions of an earlier connection: %d", earlier);
     if (!strcmp(argv[1], "kept")) return 0;

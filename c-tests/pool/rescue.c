@@ -24,7 +24,7 @@ static void pairs(struct rdma_cm_id *id)
 {
     struct ibv_qp_init_attr one = verbs_attr(cq), other = verbs_attr(cq);
     MUST(ibv_create_qp(pd, &one));
-    usleep(800000);
+    let_pass(800);
     other.cap.max_send_wr = 3;
     other.qp_context = &other;
     TRY(rdma_create_qp(id, pd, &other));

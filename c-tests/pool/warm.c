@@ -24,7 +24,7 @@ int main(void)
     asked = attr;
     asked.qp_type = IBV_QPT_UD;
     TRY(warm(pd, &asked, 1));
-    usleep(500000);
+    let_pass(500);
     say_kernel_has("warm");
     for (int i = 0; i < 5; i++) {
         asked = attr;

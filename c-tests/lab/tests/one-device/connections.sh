@@ -77,20 +77,29 @@ shown client 'ESTABLISHED'
 shown client 'DISCONNECTED 0'
 line client peer-program established 'DISCONNECTED'
 
-# The client gives up after 0.3 s, the server answers after 1 s.
-scene_late_accept() { serve late delay=1000; run client "$conn/client" "$LAB_ADDR" $port wait=300; join server; }
+# The server has the request, the client gives up, and then the server answers.
+too_late() { # MODE
+    serve "$1" after="$LAB_TMP/$scene.$way.gone" delay=200
+    back client "$conn/client" "$LAB_ADDR" $port until="$LAB_TMP/$scene.$way.asked"
+    until_says server CONNECT_REQUEST
+    : >"$LAB_TMP/$scene.$way.asked"
+    join client
+    : >"$LAB_TMP/$scene.$way.gone"
+    join server
+}
+scene_late_accept() { too_late late; }
 pair late_accept
 shown server 'rdma_accept(id, &p) = -1, errno EINVAL'
 line server peer-program accept 'EINVAL'
 says server '[Ll]ate|gave up|gone'
 
 # A QP cannot be created for a request that is gone either.
-scene_late_qp() { serve lateqp delay=1000; run client "$conn/client" "$LAB_ADDR" $port wait=300; join server; }
+scene_late_qp() { too_late lateqp; }
 pair late_qp
 shown server 'cm_qp(id) = -1, errno EINVAL'
 line server this-process qp 'EINVAL'
 
-scene_late_reject() { serve latereject delay=1000; run client "$conn/client" "$LAB_ADDR" $port wait=300; join server; }
+scene_late_reject() { too_late latereject; }
 pair late_reject CMSHIM_LOG_LEVEL=info
 shown server 'errno EINVAL'
 says server '[Ll]ate|gave up|gone'
