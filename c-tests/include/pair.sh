@@ -12,7 +12,7 @@
 # shellcheck source=patience.sh
 . "$(dirname "${BASH_SOURCE[0]}")/patience.sh"
 export LAB_ADDR=${LAB_ADDR:-10.77.0.1}
-port=${FIRST_PORT:-18700}
+port=${LAB_FIRST_PORT:-18700}
 scene=
 declare -A pids=()
 unset LD_PRELOAD

@@ -8,6 +8,7 @@
 #   finish PID [SECONDS]    wait for a background program and give its exit status (124: still running)
 #   wait_listen PORT [SECONDS]    wait until somebody listens on this RDMA CM port; fails the test otherwise
 #   nap, wait_until, overdue, has, once_more    how tests wait and what they do again: include/patience.sh
+#   $LAB_FIRST_PORT         the first of 150 RDMA CM ports that no other test uses
 #   need CMD...             skip the test when a program is missing
 #   skip REASON, fail MSG   end the test
 #   expect FILE REGEX       the file has a line that matches (grep -E); expect_no FILE REGEX: it has none

@@ -96,8 +96,11 @@ dmesg_since() { # SECONDS since boot
 
 # A lane is a row of tests that run one after another; lanes run beside each other.
 run_lane() { # LANE
-    local name limit lane script
+    local name limit lane script number=0
     while read -r name limit lane script <&3; do
+        # Tests run beside each other: each has ports of its own, below those that the kernel gives out.
+        export LAB_FIRST_PORT=$((21000 + 150 * number))
+        number=$((number + 1))
         [ "$lane" != "$1" ] || run_test "$name" "$limit" "$script"
     done 3<"$LAB_OUT/.plan"
 }

@@ -2,7 +2,6 @@
 # A call beneath fails (a preload below the shim makes it): the program sees the same, and the line has the errno
 # that librdmacm loses.
 # limit: 200
-FIRST_PORT=18650
 # shellcheck source=../../../include/pair.sh
 . "$(dirname "$0")/../../../include/pair.sh"
 conn=$BIN/connections

@@ -1,7 +1,6 @@
 #!/bin/bash
 # Settings, good and bad, and surroundings that give the shim little room: the program always does what it does bare.
 # limit: 300
-FIRST_PORT=18500
 # shellcheck source=../../../include/pair.sh
 . "$(dirname "$0")/../../../include/pair.sh"
 beh=$BIN/behaviour

@@ -1,7 +1,6 @@
 #!/bin/bash
 # Forty short processes in a row: each comes, fails and goes as it does bare (of which a few are enough).
 # limit: 200
-FIRST_PORT=18690
 # shellcheck source=../../../include/pair.sh
 . "$(dirname "$0")/../../../include/pair.sh"
 # Two rows of them beside each other.

@@ -1,7 +1,6 @@
 #!/bin/bash
 # Programs that do unusual, legal things behave the same bare and preloaded.
 # limit: 300
-FIRST_PORT=18400
 # shellcheck source=../../../include/pair.sh
 . "$(dirname "$0")/../../../include/pair.sh"
 beh=$BIN/behaviour

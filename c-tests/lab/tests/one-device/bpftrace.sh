@@ -8,7 +8,7 @@ need bpftrace
 port=19900
 # shellcheck source=../../../include/tenant.sh
 . "$LAB_DIR/../include/tenant.sh"
-export LAB_PORT=18820
+export LAB_PORT=${LAB_FIRST_PORT:-18700}
 scripts=$LAB_DIR/../../tools/bpftrace
 mountpoint -q /sys/kernel/tracing || mount -t tracefs tracefs /sys/kernel/tracing || skip "no tracefs"
 mountpoint -q /sys/kernel/debug || mount -t debugfs debugfs /sys/kernel/debug || skip "no debugfs"

@@ -1,7 +1,6 @@
 #!/bin/bash
 # Each program of c-tests/calls, bare and preloaded: return values, errno and effects are the same.
 # limit: 300
-FIRST_PORT=18300
 # shellcheck source=../../../include/pair.sh
 . "$(dirname "$0")/../../../include/pair.sh"
 

@@ -1,7 +1,6 @@
 #!/bin/bash
 # Five hundred refused connects: a handful of lines that account for all of them; where each has a line of its own, that costs no thousand look-ups.
 # limit: 300
-FIRST_PORT=18780
 # shellcheck source=../../../include/pair.sh
 . "$(dirname "$0")/../../../include/pair.sh"
 

@@ -3,7 +3,6 @@
 # With listen.min_backlog the small backlog is raised and the kernel keeps them all. (What that is worth in time: the clients of
 # dropped requests ask again after 4 s.)
 # limit: 120
-FIRST_PORT=18850
 # shellcheck source=../../../include/pair.sh
 . "$(dirname "$0")/../../../include/pair.sh"
 conn=$BIN/connections

@@ -2,7 +2,6 @@
 # Peers that never answer: UNREACHABLE -110 after 102 s, the early warning long before.
 # limit: 300
 # parallel
-FIRST_PORT=18810
 # shellcheck source=../../../include/pair.sh
 . "$(dirname "$0")/../../../include/pair.sh"
 conn=$BIN/connections
@@ -20,7 +19,7 @@ rdma link add rxe_mu type rxe netdev mu0
 settings=(CMSHIM_REASONS_EARLY_WARNING_MS=2000 CMSHIM_LISTEN_MIN_BACKLOG=0)
 for way in bare shim; do
     scene=no_responder
-    back client "$conn/client" 10.78.0.2 18809
+    back client "$conn/client" 10.78.0.2 $((port + 10))
     waits+=("${pids[client]}")
     scene=backlog_full
     back server "$conn/server" "$LAB_ADDR" $port deaf backlog=1

@@ -2,7 +2,6 @@
 # Connections that fail at once: what the program sees is the same bare and preloaded, and each side's line names
 # who refused, at which stage and with which code.
 # limit: 300
-FIRST_PORT=18700
 # shellcheck source=../../../include/pair.sh
 . "$(dirname "$0")/../../../include/pair.sh"
 conn=$BIN/connections

@@ -2,7 +2,6 @@
 # Very many channels at once, and as many as a small limit of descriptors allows.
 # limit: 200
 # lane: events
-FIRST_PORT=19500
 # shellcheck source=../../../include/pair.sh
 . "$(dirname "$0")/../../../include/pair.sh"
 # shellcheck source=../../../include/modes.sh

@@ -2,7 +2,6 @@
 # How many system calls a server's event thread makes for each event, bare and preloaded, by the kernel's own count.
 # limit: 200
 # lane: events
-FIRST_PORT=19400
 # shellcheck source=../../../include/pair.sh
 . "$(dirname "$0")/../../../include/pair.sh"
 

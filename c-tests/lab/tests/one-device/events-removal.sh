@@ -2,14 +2,13 @@
 # The device goes away while channels are polled, with events unread: each run has a device of its own.
 # limit: 200
 # lane: events
-FIRST_PORT=19600
 # shellcheck source=../../../include/pair.sh
 . "$(dirname "$0")/../../../include/pair.sh"
 # shellcheck source=../../../include/modes.sh
 . "$(dirname "$0")/../../../include/modes.sh"
 
 scene_removal() {
-    local number=$((port - 19600)) # of the device, its interface and its network
+    local number=$((port - ${LAB_FIRST_PORT:-18700})) # of the device, its interface and its network
     ip link add rp$number type veth peer name rq$number
     ip addr add 10.80.$number.1/24 dev rp$number
     ip link set rp$number up

@@ -5,7 +5,7 @@
 # shellcheck source=../../guest/lib.sh
 . "$LAB_LIB"
 need rping
-port=19700
+port=${LAB_FIRST_PORT:-18700}
 
 thread_of() { # PID: its task id
     local task

@@ -2,7 +2,6 @@
 # Programs that wait for events in every way behave the same bare and preloaded, in every mode of event batching.
 # limit: 500
 # lane: events
-FIRST_PORT=19000
 # shellcheck source=../../../include/pair.sh
 . "$(dirname "$0")/../../../include/pair.sh"
 # shellcheck source=../../../include/modes.sh

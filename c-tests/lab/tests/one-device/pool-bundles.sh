@@ -2,7 +2,6 @@
 # Queue pairs with the completion queues that librdmacm makes itself: the whole set comes from the pool.
 # limit: 200
 # lane: pool
-FIRST_PORT=19550
 # shellcheck source=../../../include/pair.sh
 . "$(dirname "$0")/../../../include/pair.sh"
 export CMSHIM_POOL_IDLE_S=600 # the default is soon over on a busy machine

@@ -5,7 +5,7 @@
 # lane: pool-churn
 # shellcheck source=../../guest/lib.sh
 . "$LAB_LIB"
-export LAB_PORT=19490 CMSHIM_LOG_LEVEL=info
+export LAB_PORT=${LAB_FIRST_PORT:-18700} CMSHIM_LOG_LEVEL=info
 for kind in shared own; do
     export CMSHIM_LOG_FILE=$LAB_TMP/log.$kind
     LAB_PORT=$((LAB_PORT + 1))

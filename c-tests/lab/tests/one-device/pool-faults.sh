@@ -3,7 +3,6 @@
 # see bare, and slow ones do not slow its connections.
 # limit: 200
 # lane: pool
-FIRST_PORT=19450
 # shellcheck source=../../../include/pair.sh
 . "$(dirname "$0")/../../../include/pair.sh"
 OWN_PRELOAD=$BIN/behaviour/inject.so

@@ -3,7 +3,6 @@
 # the shim plays one) they come back after their quarantine, and a stale one is taken out.
 # limit: 150
 # lane: pool
-FIRST_PORT=19600
 # shellcheck source=../../../include/pair.sh
 . "$(dirname "$0")/../../../include/pair.sh"
 export CMSHIM_POOL_IDLE_S=600 # the default is soon over on a busy machine

@@ -2,7 +2,6 @@
 # The device goes away while queue pairs lie ready on it: an own device, so that the one of the other tests stays.
 # limit: 150
 # lane: pool
-FIRST_PORT=19400
 # shellcheck source=../../../include/pair.sh
 . "$(dirname "$0")/../../../include/pair.sh"
 

@@ -3,7 +3,6 @@
 # there: its counters say so.
 # limit: 200
 # lane: pool
-FIRST_PORT=19300
 # shellcheck source=../../../include/pair.sh
 . "$(dirname "$0")/../../../include/pair.sh"
 export CMSHIM_POOL_IDLE_S=600 # the default is soon over on a busy machine

@@ -8,6 +8,7 @@
 need python3 jq
 [ -x "$PROMETHEUS/prometheus" ] || skip "no Prometheus: run tools/setup"
 export CMSHIM_STATS_DIR=/run/cmshim-test-prometheus
+port=${LAB_FIRST_PORT:-18700}
 here=127.0.0.1:9464 server=127.0.0.1:9465 data=/run/cmshim-test-tsdb
 rm -rf "$CMSHIM_STATS_DIR" $data
 mkdir -p $data
@@ -22,9 +23,9 @@ END
 server_pid=$!
 
 # A process that ended well, one that was refused, and one that lives in the middle of a connect.
-LAB_PORT=18840 preloaded "$BIN/stats/timed" 5 >"$LAB_TMP/timed" || fail "timed: $(cat "$LAB_TMP/timed")"
-CMSHIM_LOG_LEVEL=off LAB_PORT=18841 preloaded "$BIN/behaviour/refused" >"$LAB_TMP/refused" 2>&1
-CMSHIM_LOG_LEVEL=off LAB_PORT=18842 start preloaded "$BIN/stats/hang" event >"$LAB_TMP/hang"
+LAB_PORT=$port preloaded "$BIN/stats/timed" 5 >"$LAB_TMP/timed" || fail "timed: $(cat "$LAB_TMP/timed")"
+CMSHIM_LOG_LEVEL=off LAB_PORT=$((port + 1)) preloaded "$BIN/behaviour/refused" >"$LAB_TMP/refused" 2>&1
+CMSHIM_LOG_LEVEL=off LAB_PORT=$((port + 2)) start preloaded "$BIN/stats/hang" event >"$LAB_TMP/hang"
 wait_until 30 has "$LAB_TMP/hang" connecting || fail "it does not connect"
 "$CMSHIM" export --listen $here 2>"$LAB_TMP/export" &
 export_pid=$!

@@ -5,7 +5,7 @@
 # shellcheck source=../../guest/lib.sh
 . "$LAB_LIB"
 need strace python3
-export LAB_PORT=18870 CMSHIM_STATS_DIR=/run/cmshim-test-ahead
+export LAB_PORT=${LAB_FIRST_PORT:-18700} CMSHIM_STATS_DIR=/run/cmshim-test-ahead
 rm -rf "$CMSHIM_STATS_DIR"
 strace -f --seccomp-bpf -e trace=write,writev -xx -s 4 -o "$LAB_TMP/strace" -E "LD_PRELOAD=$CMSHIM_LIB" \
     "$BIN/stats/ahead" >"$LAB_TMP/said" 2>&1 || fail "ahead: $(cat "$LAB_TMP/said")"

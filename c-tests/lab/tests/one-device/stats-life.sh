@@ -5,7 +5,7 @@
 # shellcheck source=../../guest/lib.sh
 . "$LAB_LIB"
 need python3
-export LAB_PORT=18810 CMSHIM_STATS_DIR=/run/cmshim-test-life
+export LAB_PORT=${LAB_FIRST_PORT:-18700} CMSHIM_STATS_DIR=/run/cmshim-test-life
 rm -rf "$CMSHIM_STATS_DIR"
 show() { python3 "$LAB_DIR/guest/stats.py" "$@"; }
 until_says() { # FILE TEXT

@@ -5,7 +5,7 @@
 # shellcheck source=../../guest/lib.sh
 . "$LAB_LIB"
 need jq python3
-export LAB_PORT=18830 CMSHIM_STATS_DIR=/run/cmshim-test-shown
+export LAB_PORT=${LAB_FIRST_PORT:-18700} CMSHIM_STATS_DIR=/run/cmshim-test-shown
 rm -rf "$CMSHIM_STATS_DIR"
 
 # What a program and its child did, told after their end; the numbers are the program's own.

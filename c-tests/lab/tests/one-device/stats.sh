@@ -5,7 +5,7 @@
 # shellcheck source=../../guest/lib.sh
 . "$LAB_LIB"
 need strace python3
-export LAB_PORT=18800 CMSHIM_STATS_DIR=/run/cmshim-test-stats
+export LAB_PORT=${LAB_FIRST_PORT:-18700} CMSHIM_STATS_DIR=/run/cmshim-test-stats
 rm -rf "$CMSHIM_STATS_DIR"
 cycles=9
 show() { python3 "$LAB_DIR/guest/stats.py" "$@"; }

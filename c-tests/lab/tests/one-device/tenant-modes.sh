@@ -2,7 +2,6 @@
 # Under a policy that lets all in, programs behave as bare, at both barriers.
 # limit: 200
 # lane: programs
-FIRST_PORT=19860
 MODES=${MODES:-auto off} # auto is thread where there is a policy
 # shellcheck source=../../../include/pair.sh
 . "$(dirname "$0")/../../../include/pair.sh"

@@ -6,7 +6,7 @@
 . "$LAB_LIB"
 need jq python3 bench/churn
 export CMSHIM_STATS_DIR=/run/cmshim-test-top
-port=18850
+port=${LAB_FIRST_PORT:-18700}
 rm -rf "$CMSHIM_STATS_DIR"
 "$CMSHIM" top --once >"$LAB_TMP/none"
 expect_status 1 $? "nothing there"

@@ -1,7 +1,6 @@
 #!/bin/bash
 # The same kind of queue pair on two devices.
 # shellcheck source=../../../include/pair.sh
-FIRST_PORT=19500
 . "$(dirname "$0")/../../../include/pair.sh"
 export CMSHIM_POOL_IDLE_S=600 # the default is soon over on a busy machine
 scene_devices() { run program "$BIN/pool/two_devices"; }

@@ -4,7 +4,6 @@
 # limit: 200
 # shellcheck source=../../guest/lib.sh
 . "$LAB_LIB"
-FIRST_PORT=18900
 # shellcheck source=../../../include/pair.sh
 . "$LAB_DIR/../include/pair.sh"
 conn=$BIN/connections
