@@ -47,7 +47,7 @@ modes() { # NAME [KEY=VALUE of the shim…]
     for bare in "$LAB_TMP/$name".bare.*.out; do
         for mode in $MODES; do
             scene=$name-$mode
-            diff -u "$bare" "$LAB_TMP/$name-$mode.shim.${bare##*.bare.}" || fault "output differs from bare: $(basename "$bare")"
+            same_output "$bare" "$LAB_TMP/$name-$mode.shim.${bare##*.bare.}" || fault "output differs from bare: ${bare##*/}"
         done
     done
     scene=$name
