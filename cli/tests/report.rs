@@ -304,7 +304,7 @@ fn the_reporter_keeps_out_of_the_way() {
         family: 0,
     };
     let program = running.child.id().to_string();
-    let end = Instant::now() + Duration::from_secs(30);
+    let end = Instant::now() + Duration::from_secs(120);
     while fs::read_to_string(format!("/proc/{program}/comm")).unwrap() != "sh\n"
         || stat_field(&program, 3) != "S"
         || fs::read_to_string(format!("/proc/{program}/cmdline")).unwrap() != "sh\0-c\0read end\0"
@@ -447,7 +447,7 @@ fn it_goes_into_a_file() {
         told(command.output().unwrap()),
         (3, String::new(), String::new())
     );
-    let end = Instant::now() + Duration::from_secs(30);
+    let end = Instant::now() + Duration::from_secs(120);
     loop {
         let text = fs::read_to_string(&path).unwrap();
         if text.ends_with(NOTHING) && text.starts_with("cmshim report: sh, ") {

@@ -1,6 +1,6 @@
 //! Whatever a file or a variable holds, `load` answers, and soon.
 
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use cmshim_core::config::{load, Input, KEYS, MAX_BYTES};
 
@@ -91,6 +91,12 @@ fn damaged_files() {
     );
 }
 
+/// What this thread has used of a processor.
+fn processor_time() -> Duration {
+    let used = std::fs::read_to_string("/proc/thread-self/schedstat").unwrap();
+    Duration::from_nanos(used.split(' ').next().unwrap().parse().unwrap())
+}
+
 #[test]
 fn the_largest_files_are_read_in_time() {
     let fill = |unit: &str| unit.repeat(MAX_BYTES as usize / unit.len());
@@ -114,9 +120,9 @@ fn the_largest_files_are_read_in_time() {
         ("open strings", fill("\"\"\"a")),
     ];
     for (name, text) in files {
-        let start = Instant::now();
+        let start = processor_time();
         let loaded = load(&with_file(text));
-        let took = start.elapsed();
+        let took = processor_time() - start;
         let line = loaded
             .problems
             .first()
@@ -128,7 +134,7 @@ fn the_largest_files_are_read_in_time() {
         assert!(loaded.problems.len() <= 21, "{name}");
         // The longest lists all known keys.
         assert!(line.len() < 1000, "{name}: {} bytes", line.len());
-        // Unoptimised code on a busy machine; what is wrong takes minutes.
+        // Unoptimised code; what is wrong takes minutes. How busy the machine is does not count.
         assert!(took < Duration::from_secs(20), "{name}: {took:?}");
     }
 }
