@@ -3,7 +3,6 @@
 # not be seen of it: the same bare and preloaded, in every mode of event batching and under a tenant policy.
 # limit: 200
 # lane: events
-FIRST_PORT=19800
 # shellcheck source=../../../include/pair.sh
 . "$(dirname "$0")/../../../include/pair.sh"
 # shellcheck source=../../../include/modes.sh
