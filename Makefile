@@ -15,7 +15,7 @@ TARGET := $(abspath $(or $(CARGO_TARGET_DIR),target))
 CARGO_QUIET := $(if $(filter 1,$(V)),,--quiet)
 
 .DEFAULT_GOAL := build
-.PHONY: help setup build install header matrix pictures docs check c-tests lab lab-shell test test-quick bench demo clean
+.PHONY: help setup build install deb rpm package-test aarch64 header matrix pictures docs check c-tests lab lab-shell test test-quick bench demo clean
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /\1\t/' | awk -F'\t' '{ printf "  make %-12s %s\n", $$1, $$2 }'
@@ -28,6 +28,18 @@ build: ## build the library and the program: target/release/libcmshim.so and cms
 
 install: ## install what is built: PREFIX=/usr/local, DESTDIR=, LIBDIR=PREFIX/lib, INCLUDEDIR=PREFIX/include
 	$(Q)PREFIX='$(PREFIX)' DESTDIR='$(DESTDIR)' LIBDIR='$(LIBDIR)' INCLUDEDIR='$(INCLUDEDIR)' TARGET='$(TARGET)' tools/install
+
+deb: build ## make Debian packages of what is built: target/packages/*.deb
+	$(Q)TARGET='$(TARGET)' tools/packages deb
+
+rpm: build ## make RPM packages of what is built: target/packages/*/*.rpm
+	$(Q)TARGET='$(TARGET)' tools/packages rpm
+
+package-test: deb rpm ## install the packages into clean Debian 12 and 13 roots (made once, .lab/packages) and use them there
+	$(Q)TARGET='$(TARGET)' tools/packages-test
+
+aarch64: ## build everything for aarch64 and run the unit tests under qemu-user
+	$(Q)TARGET='$(TARGET)' tools/aarch64/run
 
 header: setup ## make include/cmshim.h anew from the code
 	$(Q)cbindgen --quiet --config cbindgen.toml --crate cmshim --output include/cmshim.h .

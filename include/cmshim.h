@@ -141,7 +141,7 @@ int cmshim_pool_warm(const struct ibv_pd *pd,
  * It is asked after the rules of `tenant.policy` (which need not be there), only about requests that these let
  * through, and before rdma_get_cm_event or rdma_get_request returns the request. A refused one is rejected,
  * acked and destroyed, and the call goes on to the next event; the peer gets REJECTED 28, with a number for
- * the reason in the private data (6; the bytes are in cmshim-policy(1)). A peer under cmshim says "refused by the peer's
+ * the reason in the private data (6; the bytes are in cmshim-policy(5)). A peer under cmshim says "refused by the peer's
  * program: the program's own check refused".
  *
  * `check` runs in the program's own thread that takes the event, perhaps in several at once. It holds nothing up but

@@ -231,7 +231,7 @@ pub struct CompletionsArgs {
 /// Print the manual page, or write all pages into a directory
 #[derive(Debug, Args)]
 pub struct ManArgs {
-    /// Write cmshim.1 and a page for each command here; the directory is made if it is missing
+    /// Write all pages here: cmshim.1, one for each command, cmshim.toml.5, cmshim-policy.5 and the C API (.3); the directory is made if it is missing
     #[arg(long, value_name = "DIR")]
     pub dir: Option<PathBuf>,
 }

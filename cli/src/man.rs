@@ -1,5 +1,7 @@
-//! `cmshim man`: the manual pages, from the command line's own declaration and the table of keys.
+//! `cmshim man`: the manual pages, from the command line's own declaration, the tables of keys and the C header.
 
+mod api;
+mod formats;
 mod policy;
 mod sections;
 mod synopsis;
@@ -33,6 +35,8 @@ fn write_all(dir: &Path) -> std::result::Result<(), Failure> {
             made => made,
         }?;
         std::fs::write(dir.join("cmshim.1"), main_page()?)?;
+        formats::write_all(dir)?;
+        api::write_all(dir)?;
         write_parts(dir, &command(), "cmshim")
     };
     let fail = |e| Failure::new(FOUND, format!("{}: {}", dir.display(), reason(&e)));
@@ -60,12 +64,10 @@ fn main_page() -> Result<Vec<u8>> {
     let command = command();
     let mut page = head(&command, "cmshim")?;
     Man::new(command.clone()).render_subcommands_section(&mut page)?;
-    let own = [
-        sections::configuration(),
-        sections::environment(),
-        sections::files(),
-    ];
-    for section in own.iter().chain(&sections::after_help(&command)) {
+    let mut own = vec![sections::environment(), sections::files()];
+    own.extend(sections::after_help(&command));
+    own.push(sections::see_also("cmshim"));
+    for section in own {
         section.to_writer(&mut page)?;
     }
     Ok(page)
@@ -77,11 +79,6 @@ fn page_of(command: &Command, name: &str) -> Result<Vec<u8>> {
     if command.has_subcommands() {
         let named = command.clone().name(name.to_owned());
         Man::new(named).render_subcommands_section(&mut page)?;
-    }
-    if name == "cmshim-policy" {
-        for section in policy::sections() {
-            section.to_writer(&mut page)?;
-        }
     }
     for section in sections::after_help(command) {
         section.to_writer(&mut page)?;

@@ -10,24 +10,36 @@ use cmshim_core::config::KEYS;
 use common::{ask, clean, cmshim, told, Scratch};
 
 #[test]
-fn the_man_page_has_every_key() {
+fn the_man_pages_have_every_key_and_function() {
     let (status, page, err) = ask(&["man"]);
     assert_eq!((status, err.as_str()), (0, ""));
+    let dir = Scratch::new();
+    let target = dir.path("man");
+    ask(&["man", "--dir", target.to_str().unwrap()]);
     // roff writes - as \-.
-    let page = page.replace("\\-", "-");
+    let read = |name: &str| {
+        let text = std::fs::read_to_string(target.join(name)).unwrap();
+        text.replace("\\-", "-")
+    };
+    let keys = read("cmshim.toml.5");
     for key in KEYS {
-        assert!(page.contains(key.name), "{}", key.name);
-        assert!(page.contains(&key.variable()), "{}", key.variable());
-        assert!(page.contains(key.help), "{}", key.help);
+        assert!(keys.contains(key.name), "{}", key.name);
+        assert!(keys.contains(&key.variable()), "{}", key.variable());
+        assert!(keys.contains(key.help), "{}", key.help);
     }
-    for title in [
-        "NAME",
-        "SYNOPSIS",
-        "CONFIGURATION",
-        "ENVIRONMENT",
-        "FILES",
-        "EXIT STATUS",
-    ] {
+    let header = include_str!("../../include/cmshim.h");
+    let mut pages = 0;
+    for (at, _) in header.match_indices("cmshim_") {
+        let Some((name, _)) = header[at..].split_once('(') else {
+            continue;
+        };
+        if name.chars().all(|c| c.is_alphanumeric() || c == '_') {
+            assert!(read(&format!("{name}.3")).contains(&format!("{name}(")));
+            pages += 1;
+        }
+    }
+    assert!(pages >= 7);
+    for title in ["NAME", "SYNOPSIS", "ENVIRONMENT", "FILES", "EXIT STATUS"] {
         assert!(
             page.contains(&format!(".SH {title}")) || page.contains(&format!(".SH \"{title}\"")),
             "{title}"

@@ -286,7 +286,7 @@ fn pages_and_completions_know_it() {
     let dir = Scratch::new();
     let target = dir.path("man");
     ask(&["man", "--dir", target.to_str().unwrap()]);
-    let page = std::fs::read_to_string(target.join("cmshim-policy.1")).unwrap();
+    let page = std::fs::read_to_string(target.join("cmshim-policy.5")).unwrap();
     // roff writes - and ' in its own way.
     let page = page.replace("\\-", "-").replace("\\*(Aq", "'");
     for field in cmshim_core::tenant::FIELDS {
@@ -307,7 +307,10 @@ fn pages_and_completions_know_it() {
         test.contains("cmshim policy test --peer ADDRESS [--port NUMBER]"),
         "{test}"
     );
-    assert!(test.contains("cmshim(1), cmshim-policy(1)"), "{test}");
+    assert!(
+        test.contains("cmshim(1), cmshim-policy(1), cmshim-policy(5)"),
+        "{test}"
+    );
     for name in ["check", "test", "show", "qos"] {
         let page = std::fs::read_to_string(target.join(format!("cmshim-policy-{name}.1"))).unwrap();
         assert!(page.contains(".SH \"EXIT STATUS\""), "{name}");

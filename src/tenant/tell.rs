@@ -100,7 +100,7 @@ pub(super) fn by_policy(decision: &Decision, refusal: &Refusal, file: &str) -> W
                 format!("Mend tenant.name in the configuration, or the policy. See cmshim policy check {file}")
             }
             Code::Uncounted => {
-                "The place to count in is wrong, not the policy: see tenant.dir, and LIMITS in cmshim-policy(1)".to_owned()
+                "The place to count in is wrong, not the policy: see tenant.dir, and LIMITS in cmshim-policy(5)".to_owned()
             }
             _ => format!(
                 "{place} decided. See cmshim policy test, and cmshim policy show {}",

@@ -1,5 +1,6 @@
 # shellcheck shell=bash
-# Steps of a set-up: what they say, their log, and apt. Sourced by tools/setup and tools/root, which name LOG and ME.
+# Steps of a set-up: what they say, their log, and apt. Sourced by what names LOG and ME: tools/setup, tools/root,
+# tools/packages, tools/packages-test, tools/aarch64/run.
 
 problems=0
 
@@ -81,4 +82,18 @@ apt_download() { # DIR PACKAGE...
 
 apt_knows() { # PACKAGE
     apt-cache policy "$1" 2>/dev/null | grep -qE '^ *Candidate: [^(]'
+}
+
+# Installs the package if the command is missing.
+need() { # COMMAND PACKAGE
+    command -v "$1" >/dev/null && return
+    have_apt || { problem "$1 is missing (Debian's package $2)"; return 1; }
+    say "apt-get install $2"
+    apt_install "$2"
+}
+
+# The mirror of Debian that apt has here.
+debian_mirror() {
+    # shellcheck disable=SC2016 # apt's own variables
+    apt-get indextargets --format '$(REPO_URI)' 'Identifier: Packages' 'Origin: Debian' 'Label: Debian' | head -n 1
 }

@@ -89,14 +89,32 @@ pub fn files() -> Roff {
     roff
 }
 
-/// The pages above the one with this name.
+/// The head of a page that no command declares.
+pub(super) fn title(name: &str, number: u8) -> Roff {
+    let mut roff = Roff::new();
+    roff.control("TH", [name, &number.to_string(), "", "cmshim", "cmshim"]);
+    roff
+}
+
+/// The pages above the one with this name, and the files that it works with.
 pub fn see_also(name: &str) -> Roff {
+    let above = name.match_indices('-').map(|(at, _)| (&name[..at], 1));
+    let files: &[_] = match name {
+        "cmshim" => &[("cmshim.toml", 5), ("cmshim-policy", 5)],
+        "cmshim-config" => &[("cmshim.toml", 5)],
+        _ if name.starts_with("cmshim-policy") => &[("cmshim-policy", 5)],
+        _ => &[],
+    };
+    references(above.chain(files.iter().copied()))
+}
+
+/// SEE ALSO, with these pages.
+pub(super) fn references<'a>(pages: impl IntoIterator<Item = (&'a str, u8)>) -> Roff {
     let mut roff = section("SEE ALSO");
-    let above = name.match_indices('-').map(|(at, _)| &name[..at]);
     let mut words = Vec::new();
-    for page in above {
+    for (page, number) in pages {
         let comma = if words.is_empty() { "" } else { ", " };
-        words.extend([roman(comma), bold(page), roman("(1)")]);
+        words.extend([roman(comma), bold(page), roman(format!("({number})"))]);
     }
     roff.text(words);
     roff

@@ -317,7 +317,7 @@ pub const KEYS: &[Key] = &[
         default: Preset::Text(""),
         per_program: true,
         help: "Refuse connections that this policy file does not allow, before the program sees them; empty is off",
-        more: "See cmshim-policy(1) for what stands in it. It is read again when it changes; a new file that is broken \
+        more: "See cmshim-policy(5) for what stands in it. It is read again when it changes; a new file that is broken \
                leaves the old policy in effect. With it, events.mode \"auto\" is \"thread\".",
     },
     Key {
@@ -357,7 +357,7 @@ pub const KEYS: &[Key] = &[
         help: "Where the processes of this host count connections together; empty is the first of these that can be \
                used: /run/cmshim, /run/user/UID/cmshim, /dev/shm/cmshim-UID",
         more: "Limits hold for all processes that use the same policy and the same directory. By default each user's processes \
-               count apart from those of other users; LIMITS in cmshim-policy(1) says how they count together.",
+               count apart from those of other users; LIMITS in cmshim-policy(5) says how they count together.",
     },
     Key {
         name: "tenant.audit",
