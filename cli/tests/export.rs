@@ -164,9 +164,8 @@ fn the_number_of_processes_is_limited() {
         kib.parse::<u64>().unwrap() / 1024
     };
     let before = memory();
-    let bytes = full(9).bytes();
     for pid in 1000..1600 {
-        std::fs::write(path(pid), &bytes).unwrap();
+        full(pid).write(&path(pid));
     }
     until(|| told("\ncmshim_export_processes_left_out 602\n"));
     assert!(memory() < before + 40, "{before} MiB, then {}", memory());

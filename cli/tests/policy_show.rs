@@ -269,9 +269,9 @@ fn files_that_are_not_what_they_seem() {
     let policy = dir.file("policy.toml", POLICY);
     let (path, held) = example(&policy, ENFORCES, POLICY).write(&dir.path(""), &[0]);
     // One good file does not hide behind bad ones.
-    dir.file("tenants-0000000000000001", "no such thing");
-    symlink(&path, dir.path("tenants-0000000000000002")).unwrap();
-    std::fs::create_dir(dir.path("tenants-0000000000000003")).unwrap();
+    dir.file("tenants-0000000000000001-0000000000000000", "no such thing");
+    symlink(&path, dir.path("tenants-0000000000000002-0000000000000000")).unwrap();
+    std::fs::create_dir(dir.path("tenants-0000000000000003-0000000000000000")).unwrap();
     dir.file("tenants-short", "not looked at");
     let (status, _, err) = show(&dir, &["4711"]);
     assert_eq!(status, 0);
@@ -303,7 +303,10 @@ fn files_of_others_are_counted_only_where_nothing_was_found() {
     let policy = dir.file("policy.toml", POLICY);
     let (path, _held) = example(&policy, ENFORCES, POLICY).write(&dir.path(""), &[0]);
     set_mode(&path, 0o644);
-    for name in ["tenants-0000000000000001", "tenants-0000000000000002"] {
+    for name in [
+        "tenants-0000000000000001-0000000000000000",
+        "tenants-0000000000000002-0000000000000000",
+    ] {
         set_mode(&dir.file(name, "of somebody else"), 0);
     }
     let Some(mut command) = unprivileged() else {
@@ -322,4 +325,88 @@ fn files_of_others_are_counted_only_where_nothing_was_found() {
     assert_eq!(status, 1);
     let hidden = ", where you may not read 2 files. See tenant.policy";
     assert!(err.contains(hidden) && err.lines().count() == 1, "{err}");
+}
+
+/// Gives a file to another user, as only root can.
+fn give(path: &Path, user: u32) -> bool {
+    std::os::unix::fs::chown(path, Some(user), None).is_ok()
+}
+
+/// Somebody else's file that says that it is of our process, of later than the process's own.
+#[test]
+fn a_file_of_somebody_else_is_not_believed() {
+    let dir = Scratch::new();
+    let policy = dir.file("policy.toml", POLICY);
+    let own = std::process::id();
+    let claim = |comm: &[u8; 8], which| {
+        ShareFile::new(&policy)
+            .slot(1, own.into(), comm, ENFORCES, POLICY)
+            .which(which)
+            .write(&dir.path(""), &[1])
+    };
+    let (own_file, _true) = claim(b"true\0\0\0\0", 1);
+    let (path, _false) = claim(b"false\0\0\0", 2);
+    if !give(&path, 65534) {
+        eprintln!("not looked at: only root can give a file away");
+        return;
+    }
+    let shown = || show(&dir, &[&own.to_string()]);
+    let (status, out, err) = shown();
+    assert_eq!((status, err.as_str()), (0, ""));
+    assert!(out.starts_with("true "), "{out}");
+    // Nor where it is the only one.
+    std::fs::remove_file(own_file).unwrap();
+    let (status, out, _) = shown();
+    assert_eq!((status, out.as_str()), (1, ""));
+}
+
+/// Files of other users are added up where a group counts together, and nowhere else.
+#[test]
+fn what_users_of_a_group_count_is_added_up() {
+    let dir = Scratch::new();
+    let shared = dir.path("shared");
+    std::fs::create_dir(&shared).unwrap();
+    let policy = dir.file("policy.toml", POLICY);
+    let (_, _one) = example(&policy, ENFORCES, POLICY).write(&shared, &[0, 1]);
+    let (path, _two) = example(&policy, ENFORCES, POLICY)
+        .which(64001)
+        .write(&shared, &[1]);
+    let chown = std::os::unix::fs::chown::<&Path>;
+    if !give(&path, 64001) || chown(&path, None, Some(64000)).is_err() {
+        eprintln!("not looked at: only root can give a file away");
+        return;
+    }
+    let olap = || {
+        let mut command = cmshim();
+        command.env("CMSHIM_TENANT_DIR", &shared);
+        let args = ["policy", "show", "4711"];
+        let (status, out, _) = told(command.args(args).output().unwrap());
+        assert_eq!(status, 0);
+        let line = words(&out).into_iter().find(|l| l.starts_with("olap "));
+        line.unwrap_or_default()
+    };
+    let apart = "olap 3 8 64 100/s, burst 200 104 (DSCP 26) 100 1 2 3 4";
+    let together = "olap 3 13 64 100/s, burst 200 104 (DSCP 26) 200 2 4 6 8";
+    for (mode, group, expected) in [
+        (0o1777, 64000, apart),
+        (0o3770, 64000, together),
+        (0o3770, 64002, apart),
+    ] {
+        chown(&shared, None, Some(group)).unwrap();
+        set_mode(&shared, mode);
+        assert_eq!(olap(), expected, "{mode:o} {group}");
+    }
+}
+
+/// The name of a policy in a file is what the process's user says.
+#[test]
+fn a_policy_that_is_no_file_is_not_opened() {
+    let dir = Scratch::new();
+    let fifo = dir.path("fifo");
+    nix::unistd::mkfifo(&fifo, nix::sys::stat::Mode::S_IRWXU).unwrap();
+    let (_, _held) = example(&fifo, ENFORCES, POLICY).write(&dir.path(""), &[0]);
+    let (status, out, _) = show(&dir, &["4711"]);
+    assert_eq!(status, 0);
+    let line = "the file cannot be read here: this is a FIFO, not a file";
+    assert!(out.contains(line), "{out}");
 }

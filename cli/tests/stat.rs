@@ -362,3 +362,59 @@ fn files_that_may_not_be_read_are_told_in_one_line() {
         "{err}"
     );
 }
+
+/// A file of later than the process's own, from somebody else.
+#[test]
+fn a_file_of_somebody_else_is_not_taken_for_the_process_s() {
+    let dir = Scratch::new();
+    let pid = std::process::id();
+    let write = |program: &str, uid, name: &str| {
+        let mut file = StatsFile::new(pid, program);
+        file.header.uid = uid;
+        file.header.realtime_ns += u64::from(uid) * 1_000_000_000;
+        let path = file_of(&dir, name);
+        let held = file.write_alive(&path);
+        (
+            std::os::unix::fs::chown(&path, Some(uid), None).is_ok(),
+            held,
+        )
+    };
+    let (given, _false) = write("false", 64001, &format!("{pid}-1"));
+    if !given {
+        eprintln!("not looked at: only root can give a file away");
+        return;
+    }
+    let stat = || ask_in(&dir, &["stat", &pid.to_string()]);
+    let (status, out, err) = stat();
+    assert_eq!((status, out.as_str()), (1, ""));
+    assert!(
+        err.contains("it belongs to user 64001, and process"),
+        "{err}"
+    );
+    let (_, _true) = write("true", 0, &pid.to_string());
+    let (status, out, err) = stat();
+    assert_eq!((status, err.as_str()), (0, ""));
+    assert!(out.starts_with("true "), "{out}");
+}
+
+/// One file under many names, and many files of one user: neither is read without end.
+#[test]
+fn of_one_user_not_more_is_read_than_anybody_needs() {
+    let dir = Scratch::new();
+    let path = file_of(&dir, "4711");
+    let _held = example().write_alive(&path);
+    for n in 1..200 {
+        fs::hard_link(&path, file_of(&dir, &format!("4711-{n}"))).unwrap();
+    }
+    let (status, out, err) = ask_in(&dir, &["stat", "--all", "--json"]);
+    assert_eq!((status, err.as_str()), (0, ""));
+    let all: Value = serde_json::from_str(&out).unwrap();
+    assert_eq!(all.as_array().map(Vec::len), Some(1), "{out}");
+    for n in 0..1030 {
+        fs::write(file_of(&dir, &format!("5000-{n:x}")), "no such thing").unwrap();
+    }
+    let (_, _, err) = ask_in(&dir, &["stat", "--all"]);
+    let line = "no more than 1024 of one user are looked at";
+    assert!(err.contains(line), "{err}");
+    assert!(err.lines().count() <= 1025, "{} lines", err.lines().count());
+}

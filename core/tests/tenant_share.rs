@@ -1,7 +1,7 @@
 //! The file in which processes count together, as the library writes it, and as nobody should have written it.
 
 use cmshim_core::tenant::key_of;
-use cmshim_core::tenant::share::{self, header_words, row, slot, Damaged, Share};
+use cmshim_core::tenant::share::{self, header_words, row, slot, Damaged, RowCopy, Share};
 use proptest::prelude::*;
 
 /// A file with two rows and two slots in use.
@@ -80,12 +80,25 @@ fn what_was_written_is_read() {
 }
 
 #[test]
-fn counts_are_the_last_part_of_the_file() {
+fn rows_are_the_last_part_of_the_file_and_counts_the_last_part_of_a_row() {
     let last = share::count_at(share::SLOTS - 1, share::ROWS - 1);
     assert_eq!((last + 1) * 4, share::BYTES);
-    assert_eq!(share::count_at(0, 0) * 4, share::COUNTS_AT * 8);
-    assert_eq!(share::row_at(share::ROWS), share::SLOTS_AT);
-    assert_eq!(share::slot_at(share::SLOTS), share::COUNTS_AT);
+    assert_eq!(
+        share::count_at(0, 1) * 4,
+        (share::row_at(1) + row::COUNTS) * 8
+    );
+    assert_eq!(share::slot_at(share::SLOTS), share::row_at(0));
+    assert_eq!(share::row_at(share::ROWS) * 8, share::BYTES);
+}
+
+#[test]
+fn a_row_alone_says_the_same() {
+    let words = file();
+    let place = (key_of("olap", None) % share::ROWS as u64) as usize;
+    let bytes = bytes(&words[share::row_at(place)..][..share::ROW_WORDS]);
+    let row = RowCopy::new(bytes.as_slice().try_into().unwrap());
+    assert_eq!((row.key(), row.arrival_ns()), (key_of("olap", None), 0));
+    assert_eq!(row.live().collect::<Vec<_>>(), [(0, 5), (7, 12)]);
 }
 
 #[test]
@@ -97,7 +110,7 @@ fn what_is_wrong_is_refused() {
     };
     assert_eq!(refused(&|w| w[0] = 0), Damaged::Foreign);
     assert_eq!(refused(&|w| w.truncate(255)), Damaged::Foreign);
-    assert_eq!(refused(&|w| w[1] += 1), Damaged::Version(2));
+    assert_eq!(refused(&|w| w[1] += 1), Damaged::Version(3));
     assert_eq!(refused(&|w| w[1] = w[1].swap_bytes()), Damaged::ByteOrder);
     assert_eq!(refused(&|w| w[1] = 1), Damaged::Foreign);
     assert_eq!(refused(&|w| w[3] = 1), Damaged::Numbers);
@@ -123,7 +136,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(8))]
 
     #[test]
-    fn any_words_do_no_harm(changes in prop::collection::vec((0..share::COUNTS_AT, any::<u64>()), 0..50)) {
+    fn any_words_do_no_harm(changes in prop::collection::vec((0..share::WORDS, any::<u64>()), 0..50)) {
         let mut words = file();
         for (at, word) in changes {
             words[at] = word;
@@ -138,17 +151,24 @@ proptest! {
 
 #[test]
 fn names_of_files() {
-    let name = share::file_name(b"/etc/cmshim/policy.toml");
-    assert!(share::is_name(&name), "{name}");
-    assert_ne!(name, share::file_name(b"/etc/cmshim/other.toml"));
+    let name = share::file_name(b"/etc/cmshim/policy.toml", 998);
+    let beginning = share::beginning(b"/etc/cmshim/policy.toml");
+    assert_eq!(share::beginning_of(&name), Some(beginning.as_str()));
+    assert_ne!(beginning, share::beginning(b"/etc/cmshim/other.toml"));
     // FNV-1a of nothing.
-    assert_eq!(share::file_name(b""), "tenants-cbf29ce484222325");
+    assert_eq!(
+        share::file_name(b"", 998),
+        "tenants-cbf29ce484222325-00000000000003e6"
+    );
     for other in [
         "tenants-",
-        "tenants-0123456789abcde",
-        "tenants-0123456789ABCDEF",
+        "tenants-0123456789abcdef",
+        "tenants-0123456789abcdef-",
+        "tenants-0123456789abcdef-0123456789abcde",
+        "tenants-0123456789abcdef-0123456789ABCDEF",
+        "tenants-0123456789abcde-00123456789abcdef",
         "4711.cmstats",
     ] {
-        assert!(!share::is_name(other), "{other}");
+        assert_eq!(share::beginning_of(other), None, "{other}");
     }
 }

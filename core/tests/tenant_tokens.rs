@@ -1,8 +1,9 @@
 //! The token bucket: never more than it says, and never shut for ever.
 
-use cmshim_core::tenant::{tokens::take, Rate};
+use cmshim_core::tenant::tokens::{take, take_among};
+use cmshim_core::tenant::Rate;
 use proptest::prelude::*;
-use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed, Ordering::SeqCst};
 use std::time::Instant;
 
 const S: u64 = 1_000_000_000;
@@ -114,5 +115,87 @@ fn many_threads_share_one_bucket() {
     let most = most(&rate, clock() - 1_000 * S);
     assert!(taken as f64 <= most, "{taken} of {most}");
     // And what is there is given.
+    assert!(taken >= u64::from(rate.burst), "{taken}");
+}
+
+/// The latest of the words but one.
+fn others(words: &[AtomicU64], own: usize) -> Result<u64, ()> {
+    let others = words.iter().enumerate().filter(|(at, _)| *at != own);
+    Ok(others.map(|(_, word)| word.load(SeqCst)).max().unwrap_or(0))
+}
+
+#[test]
+fn a_word_each_is_as_one_word() {
+    let rate = Rate {
+        per_s: 10.0,
+        burst: 3,
+    };
+    let words: [AtomicU64; 3] = Default::default();
+    let take = |own: usize, now| {
+        take_among(&words[own], || others(&words, own), now, &rate).expect("they can be read")
+    };
+    let now = 1000 * S;
+    (0..3).for_each(|own| take(own, now).unwrap());
+    for own in 0..3 {
+        assert_eq!(take(own, now), Err(100_000_000));
+    }
+    take(2, now + 100_000_000).unwrap();
+    assert!(take(0, now + 100_000_000).is_err());
+    assert_eq!(
+        take_among(&words[0], || Err("gone"), now, &rate),
+        Err("gone")
+    );
+}
+
+#[test]
+fn a_word_of_somebody_else_does_not_open_the_bucket_nor_shut_it_for_ever() {
+    let rate = Rate {
+        per_s: 10.0,
+        burst: 3,
+    };
+    for theirs in [u64::MAX, 1 << 62, 0] {
+        let own = AtomicU64::new(0);
+        let mut taken = 0;
+        for tenth in 0..100 {
+            let now = 1000 * S + tenth * 100_000_000;
+            while take_among(&own, || Ok::<u64, ()>(theirs), now, &rate)
+                .unwrap()
+                .is_ok()
+            {
+                taken += 1;
+            }
+        }
+        let most = if theirs == 0 { 102 } else { 100 };
+        assert!((99..=most).contains(&taken), "{taken} with {theirs}");
+    }
+}
+
+#[test]
+fn many_who_have_a_word_each_share_one_bucket() {
+    let rate = Rate {
+        per_s: 20_000.0,
+        burst: 50,
+    };
+    let begin = Instant::now();
+    let clock = || 1_000 * S + begin.elapsed().as_nanos() as u64;
+    let words: [AtomicU64; 4] = Default::default();
+    let taken: u64 = std::thread::scope(|scope| {
+        let work = |own: usize| {
+            let words = &words;
+            move || {
+                let mut taken = 0;
+                while begin.elapsed().as_millis() < 300 {
+                    let got = take_among(&words[own], || others(words, own), clock(), &rate);
+                    taken += u64::from(got == Ok(Ok(())));
+                }
+                taken
+            }
+        };
+        // Two processes of each user.
+        let threads: Vec<_> = (0..8).map(|n| scope.spawn(work(n / 2))).collect();
+        threads.into_iter().map(|t| t.join().unwrap()).sum()
+    });
+    let most = most(&rate, clock() - 1_000 * S);
+    assert!(taken as f64 <= most, "{taken} of {most}");
     assert!(taken >= u64::from(rate.burst), "{taken}");
 }

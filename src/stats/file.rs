@@ -135,24 +135,20 @@ fn unmap(words: &'static Words) {
 }
 
 /// Gives the file its name. A name that is taken belongs to a dead process with our id, which makes room, or to a
-/// live one in another pid namespace, or to this one before an exec: then the next name is tried.
+/// live one in another pid namespace, or to this one before an exec, or to somebody who took it on purpose: then the next
+/// name is tried, and in the end one that nobody can foresee.
 fn link(file: &OwnedFd, place: &Place, header: &Header) -> Result<CString, i32> {
     let own = CString::new(sys::descriptor_path(file.as_raw_fd())).map_err(|_| libc::EINVAL)?;
+    let named = |name: &CString| {
+        let (at, links) = (libc::AT_FDCWD, libc::AT_SYMLINK_FOLLOW);
+        // SAFETY: NUL-terminated names, open directory.
+        check(unsafe { libc::linkat(at, own.as_ptr(), place.fd(), name.as_ptr(), links) })
+    };
     for attempt in 0..places::SAME_PID {
         let name =
             CString::new(places::file_name(header.pid, attempt)).map_err(|_| libc::EINVAL)?;
         for _ in 0..2 {
-            // SAFETY: NUL-terminated names, open directory.
-            let rc = unsafe {
-                libc::linkat(
-                    libc::AT_FDCWD,
-                    own.as_ptr(),
-                    place.fd(),
-                    name.as_ptr(),
-                    libc::AT_SYMLINK_FOLLOW,
-                )
-            };
-            match check(rc) {
+            match named(&name) {
                 Ok(()) => return Ok(name),
                 Err(libc::EEXIST) => {
                     let kept = |dead: &Dead| attempt < places::BEFORE_EXEC && dead.is_of(header);
@@ -165,5 +161,6 @@ fn link(file: &OwnedFd, place: &Place, header: &Header) -> Result<CString, i32> 
             }
         }
     }
-    Err(libc::EEXIST)
+    let last = CString::new(places::any_file_name(header.pid)).map_err(|_| libc::EINVAL)?;
+    named(&last).map(|()| last)
 }

@@ -15,6 +15,8 @@ use std::path::Path;
 /// Each file takes less than 200 KiB of memory: with more files than this, a new process removes those of
 /// dead ones. A busy host has fewer, so that what died can still be read.
 const MANY: usize = 256;
+/// Others may have made any number in the same directory: no more than these are looked at.
+const LISTED: usize = 4_096;
 /// It removes at most so many, so that no start takes long.
 const AT_ONCE: usize = 64;
 
@@ -42,18 +44,36 @@ impl Place {
         self.0.as_raw_fd()
     }
 
+    /// The group that counts in it together: it may write in it, and others may not.
+    pub fn group(&self) -> Result<Option<u32>, i32> {
+        let stat = self.status()?;
+        let shared = stat.st_mode & 0o022 == 0o020;
+        Ok(shared.then_some(stat.st_gid))
+    }
+
+    /// May everybody put files into it?
+    pub fn is_everybody_s(&self) -> bool {
+        self.status().is_ok_and(|stat| stat.st_mode & 0o002 != 0)
+    }
+
+    pub fn status(&self) -> Result<libc::stat, i32> {
+        // SAFETY: zeroed is a valid value of the plain structure, which the call fills.
+        unsafe {
+            let mut stat: libc::stat = std::mem::zeroed();
+            match libc::fstat(self.fd(), &mut stat) {
+                0 => Ok(stat),
+                _ => Err(errno()),
+            }
+        }
+    }
+
     /// Is it in memory, and safe from other users? In a directory of somebody else, or one that others can
     /// change, a file could be put in place of ours.
     fn check(&self) -> Result<(), i32> {
         self.in_memory()?;
-        // SAFETY: zeroed is a valid value of the plain structure, which the call fills.
-        let (stat, uid) = unsafe {
-            let mut stat: libc::stat = std::mem::zeroed();
-            if libc::fstat(self.fd(), &mut stat) != 0 {
-                return Err(errno());
-            }
-            (stat, libc::geteuid())
-        };
+        let stat = self.status()?;
+        // SAFETY: no argument, never fails.
+        let uid = unsafe { libc::geteuid() };
         let owned = stat.st_uid == uid || stat.st_uid == 0;
         let open_to_others = stat.st_mode & 0o022 != 0 && stat.st_mode & libc::S_ISVTX == 0;
         match owned && !open_to_others {
@@ -115,12 +135,12 @@ impl Place {
     /// Removes files of dead processes where there are many files.
     pub fn thin_out(&self) {
         // The descriptor's own name: the directory is the one that was checked.
-        let Ok(names) = sys::list::names(sys::descriptor_path(self.fd())) else {
+        let of_process = |name: &OsStr| name.to_str().is_some_and(|n| places::pid_of(n).is_some());
+        let Ok(names) = sys::list::some(sys::descriptor_path(self.fd()), of_process, LISTED) else {
             return;
         };
         let names: Vec<CString> = names
             .into_iter()
-            .filter(|name| name.to_str().is_some_and(|n| places::pid_of(n).is_some()))
             .filter_map(|name| CString::new(name.as_bytes()).ok())
             .collect();
         if names.len() > MANY {

@@ -149,6 +149,27 @@ fn what_the_process_itself_left_before_an_exec_is_kept() {
 }
 
 #[test]
+fn names_that_are_all_taken_keep_nobody_from_counting() {
+    let dir = directory("taken");
+    for n in 0..cmshim_core::stats::places::SAME_PID {
+        // A directory can no more be removed than somebody else's file.
+        let name = cmshim_core::stats::places::file_name(std::process::id(), n);
+        fs::create_dir(dir.join(name)).expect("made");
+    }
+    let place = Place::open(&dir).expect("a tmpfs");
+    let made = file::make(place, &header(), Readers::User).expect("a file");
+    let files = fs::read_dir(&dir).expect("dir").flatten();
+    let files: Vec<_> = files.filter(|e| e.path().is_file()).collect();
+    let name = files[0].file_name().into_string().expect("text");
+    assert_eq!(
+        cmshim_core::stats::places::pid_of(&name),
+        Some(std::process::id())
+    );
+    made.discard();
+    fs::remove_dir_all(&dir).expect("removed");
+}
+
+#[test]
 fn a_file_that_took_a_dead_one_s_name_stays() {
     let dir = directory("name");
     let path = dir.join("4711.cmstats");

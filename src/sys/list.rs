@@ -1,14 +1,23 @@
 //! The names in a directory.
 
 use crate::boundary::guard::errno;
-use std::ffi::{CStr, CString, OsString};
+use std::ffi::{CStr, CString, OsStr, OsString};
 use std::io::{Error, Result};
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::Path;
 
-/// All names but "." and "..". A program may close descriptors that it does not know (another thread of it, just
-/// now): std's way of reading a directory panics then, this one ends early.
+/// All names but "." and "..".
 pub fn names(path: impl AsRef<Path>) -> Result<Vec<OsString>> {
+    some(path, |_| true, usize::MAX)
+}
+
+/// The names that are wanted, up to a number. A program may close descriptors that it does not know (another thread of it, just
+/// now): std's way of reading a directory panics then, this one ends early.
+pub fn some(
+    path: impl AsRef<Path>,
+    wanted: impl Fn(&OsStr) -> bool,
+    most: usize,
+) -> Result<Vec<OsString>> {
     let path = CString::new(path.as_ref().as_os_str().as_bytes())?;
     let mut names = Vec::new();
     // SAFETY: NUL-terminated name. The stream is used by this thread only; an entry is valid, and its name ends with
@@ -20,8 +29,11 @@ pub fn names(path: impl AsRef<Path>) -> Result<Vec<OsString>> {
         }
         while let Some(entry) = libc::readdir64(stream).as_ref() {
             let name = CStr::from_ptr(entry.d_name.as_ptr()).to_bytes();
-            if name != b"." && name != b".." {
+            if name != b"." && name != b".." && wanted(OsStr::from_bytes(name)) {
                 names.push(OsString::from_vec(name.to_vec()));
+            }
+            if names.len() >= most {
+                break;
             }
         }
         libc::closedir(stream);

@@ -3,10 +3,10 @@
 use super::load::{status, was_stderr};
 use crate::boundary::guard::{block_signals, errno, restore_signals};
 use libc::{c_int, stat};
-use std::fs::OpenOptions;
+use std::fs::{File, OpenOptions};
 use std::mem::MaybeUninit;
 use std::os::fd::{AsRawFd, RawFd};
-use std::os::unix::fs::OpenOptionsExt;
+use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 
 const STDERR: RawFd = 2;
 
@@ -15,15 +15,31 @@ pub type Errno = c_int;
 
 /// Appends a line to a file. It is opened for each line and closed again: a descriptor that we kept
 /// could be closed by the program (closefrom) and lead to one of its own files by the next line.
+///
+/// A link is followed only if it is this user's or root's: somebody else's, in a directory that he may write, could lead
+/// to any file. As fs.protected_symlinks has it, where that is on.
 pub fn to_file(path: &str, line: &str) -> Result<(), Errno> {
-    let file = OpenOptions::new()
+    let file = match opened(path, libc::O_NOFOLLOW) {
+        Err(libc::ELOOP) if is_trusted_link(path) => opened(path, 0),
+        other => other,
+    }?;
+    put(file.as_raw_fd(), line)
+}
+
+fn opened(path: &str, links: c_int) -> Result<File, Errno> {
+    OpenOptions::new()
         .append(true)
         .create(true)
         .mode(0o640)
-        .custom_flags(libc::O_CLOEXEC | libc::O_NONBLOCK | libc::O_NOCTTY)
+        .custom_flags(libc::O_CLOEXEC | libc::O_NONBLOCK | libc::O_NOCTTY | links)
         .open(path)
-        .map_err(|e| e.raw_os_error().unwrap_or(libc::EIO))?;
-    put(file.as_raw_fd(), line)
+        .map_err(|e| e.raw_os_error().unwrap_or(libc::EIO))
+}
+
+fn is_trusted_link(path: &str) -> bool {
+    // SAFETY: no argument, never fails.
+    let uid = unsafe { libc::geteuid() };
+    std::fs::symlink_metadata(path).is_ok_and(|link| link.uid() == uid || link.uid() == 0)
 }
 
 /// Writes a line to stderr, if descriptor 2 is still a place for messages.
@@ -43,7 +59,7 @@ pub fn to_stderr(line: &str) -> bool {
 
 /// stderr once more, as an open file of our own that never blocks: between our look at it and the
 /// write, others may fill the pipe, and the program's own flags are not ours to change.
-fn reopened() -> Option<std::fs::File> {
+fn reopened() -> Option<File> {
     OpenOptions::new()
         .write(true)
         .custom_flags(libc::O_CLOEXEC | libc::O_NONBLOCK | libc::O_NOCTTY)
@@ -206,6 +222,14 @@ mod tests {
         assert_eq!(to_file("/nonexistent/log", "lost\n"), Err(libc::ENOENT));
         assert_eq!(to_file("/dev/full", "lost\n"), Err(libc::ENOSPC));
         assert_eq!(to_file("/tmp", "lost\n"), Err(libc::EISDIR));
+        let link = dir.join("link").to_str().unwrap().to_owned();
+        std::os::unix::fs::symlink("log", &link).unwrap();
+        assert!(to_file(&link, "three\n").is_ok(), "our own link");
+        // Only root can make a link somebody else's.
+        if std::os::unix::fs::lchown(&link, Some(65534), None).is_ok() {
+            assert_eq!(to_file(&link, "lost\n"), Err(libc::ELOOP));
+        }
+        assert!(std::fs::read_to_string(&path).unwrap().ends_with("three\n"));
         std::fs::remove_dir_all(&dir).unwrap();
     }
 }

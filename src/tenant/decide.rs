@@ -2,7 +2,7 @@
 
 use super::check::{self, No};
 use super::seats::Seat;
-use super::share::{Share, Tally};
+use super::share::{Share, Short, Tally};
 use super::{load, tell};
 use crate::boundary::shim::Shim;
 use crate::stats::{self, Counter};
@@ -253,19 +253,19 @@ fn admit(
     if limited && !share.shared() && !current.limits_hold {
         return Some(refusal(Code::Uncounted, 0, None));
     }
-    let full = share.sit(row, subject.max_connections).err();
-    let late = match (&full, &subject.rate) {
-        (None, Some(rate)) => share.token(row, rate).err(),
-        _ => None,
+    let seated = share.sit(row, subject.max_connections, current.limits_hold);
+    let short = match (seated, &subject.rate) {
+        (Ok(()), Some(rate)) => share.token(row, rate, current.limits_hold).err(),
+        (seated, _) => seated.err(),
     };
-    let refused = match (full, late) {
-        (Some(used), _) => Some(refusal(Code::OverLimit, used, None)),
-        (None, Some(ns)) => Some(refusal(Code::Rate, 0, Some(ns))),
-        (None, None) => None,
-    };
+    let refused = short.map(|short| match short {
+        Short::Full(used) => refusal(Code::OverLimit, used, None),
+        Short::Late(ns) => refusal(Code::Rate, 0, Some(ns)),
+        Short::Uncounted => refusal(Code::Uncounted, 0, None),
+    });
     let goes_on = refused.is_none() || observed;
-    match (goes_on, full.is_some()) {
-        (true, true) => drop(share.sit(row, None)),
+    match (goes_on, seated.is_err()) {
+        (true, true) => share.stand(row),
         (false, false) => share.leave(row),
         _ => {}
     }

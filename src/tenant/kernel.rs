@@ -70,7 +70,7 @@ pub fn again(key: Key, seat: Option<Held>) {
         let tenants = &shim.state().tenants;
         if let (Some(row), Some(share)) = (seat.seat.row, tenants.share.get()) {
             // Without a limit it never fails.
-            let _ = share.sit(row, None);
+            share.stand(row);
         }
         leave(tenants.seats.put(key, seat));
         None::<()>

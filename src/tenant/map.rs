@@ -1,19 +1,25 @@
-//! The file in which all processes under one policy count together, mapped.
+//! The file in which the processes of one user under one policy count together, mapped.
 //!
-//! As with the statistics file: its memory is taken beforehand, no descriptor stays open, and the mapping holds
-//! the open file, and with it the lock on this process's slot, until the process is gone. A forked child does not
-//! inherit it.
+//! Only files of this user are mapped: who else can write one could cut it, and end us by SIGBUS. As with the
+//! statistics file its memory is taken beforehand, no descriptor stays open, and the mapping holds the open file, and
+//! with it the lock on this process's slot, until the process is gone. A forked child does not inherit it.
+//!
+//! A name that somebody else has taken, or a file whose bytes he has locked (who may read a file can do that), is passed
+//! by: each user may have several files, and all are added up.
 
 use crate::boundary::guard::errno;
 use crate::stats::file::check_limit;
 use crate::stats::place::Place;
 use crate::sys;
 use cmshim_core::tenant::share::{
-    header, header_words, HEADER_WORDS, ROWS, ROW_WORDS, SLOTS, SLOT_WORDS,
+    self, header, header_words, row, HEADER_WORDS, ROWS, ROW_WORDS, SLOTS, SLOT_WORDS,
 };
 use libc::{c_int, c_void, stat};
-use std::ffi::CStr;
+use std::collections::hash_map::RandomState;
+use std::ffi::{CStr, CString, OsStr};
+use std::hash::{BuildHasher, Hasher};
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
+use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::ptr::null_mut;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
@@ -21,51 +27,120 @@ use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 #[repr(C)]
 pub struct Table {
     pub header: [AtomicU64; HEADER_WORDS],
-    pub rows: [[AtomicU64; ROW_WORDS]; ROWS],
     pub slots: [[AtomicU64; SLOT_WORDS]; SLOTS],
-    /// Live connections of a slot in a row.
-    pub counts: [[AtomicU32; ROWS]; SLOTS],
+    pub rows: [Row; ROWS],
+}
+
+/// One tenant or egress rule.
+#[repr(C)]
+pub struct Row {
+    pub words: [AtomicU64; row::COUNTS],
+    /// Live connections of each slot.
+    pub counts: [AtomicU32; SLOTS],
 }
 
 const BYTES: usize = size_of::<Table>();
 const _: () = assert!(BYTES == cmshim_core::tenant::share::BYTES);
-const ATTEMPTS: usize = 8;
+const _: () = assert!(size_of::<Row>() == ROW_WORDS * 8);
+const ATTEMPTS: usize = 16;
+/// Of one policy in one directory, of all users.
+pub const MOST_FILES: usize = 16_384;
 
-/// An open file, before it is mapped.
+/// A place in a file of this user.
+pub struct Joined {
+    pub table: &'static Table,
+    pub slot: usize,
+    pub name: CString,
+}
+
+/// Takes a place: in a file of this user that is there, else in a new one.
+pub fn join(place: &Place, policy: &str) -> Result<Joined, i32> {
+    let beginning = share::beginning(policy.as_bytes());
+    // SAFETY: no argument, never fails.
+    let uid = u64::from(unsafe { libc::geteuid() });
+    let name = |which| CString::new(format!("{beginning}{which:016x}")).map_err(|_| libc::EINVAL);
+    let usual = name(uid)?;
+    for attempt in 0..ATTEMPTS {
+        let listed = names(place, &beginning)?;
+        let others = listed.iter().filter(|other| **other != usual);
+        let there = [&usual].into_iter().chain(others);
+        if let Some(joined) = there.filter_map(|name| enter(place, name, policy)).next() {
+            return Ok(joined);
+        }
+        listed.iter().for_each(|name| retire(place, name));
+        let free = attempt == 0 && !listed.contains(&usual);
+        let new = if free { usual.clone() } else { name(any())? };
+        match make(place, new, policy) {
+            Err(libc::EEXIST) => {}
+            other => return other,
+        }
+    }
+    Err(libc::EBUSY)
+}
+
+/// Takes a free place in a file of this user.
+fn enter(place: &Place, name: &CStr, policy: &str) -> Option<Joined> {
+    let open = Open::existing(place, name).ok()?;
+    let slot = (0..SLOTS).find(|slot| open.lock_slot(*slot))?;
+    let table = open.map(policy).ok()?;
+    // The lock is held before this is looked at, and whoever retires a file looks for locks afterwards.
+    if table.header[header::RETIRED].load(Ordering::SeqCst) != 0 {
+        // SAFETY: from `map`, and nobody else has seen it.
+        unsafe { libc::munmap(std::ptr::from_ref(table).cast_mut().cast(), BYTES) };
+        return None;
+    }
+    let name = name.to_owned();
+    Some(Joined { table, slot, name })
+}
+
+/// Removes a file of this user in which nobody counts any more, and nobody could begin: somebody else holds locks. It would
+/// be in the way for ever.
+fn retire(place: &Place, name: &CStr) {
+    let Ok(open) = Open::existing(place, name) else {
+        return;
+    };
+    let retired = 1u64.to_ne_bytes();
+    let at = (header::RETIRED * 8) as libc::off_t;
+    let fd = open.file.as_raw_fd();
+    // SAFETY: our own descriptor, and a buffer of that length.
+    let marked = unsafe { libc::pwrite(fd, retired.as_ptr().cast(), retired.len(), at) } == 8;
+    if marked && !(0..SLOTS).any(|slot| lives(&open.file, slot)) {
+        place.unlink(name);
+    }
+}
+
+/// A number that nobody can foresee.
+fn any() -> u64 {
+    RandomState::new().build_hasher().finish()
+}
+
+/// Names of files of one policy, of whomever they are. More than anybody needs are not looked at.
+pub fn names(place: &Place, beginning: &str) -> Result<Vec<CString>, i32> {
+    let of_policy = |name: &OsStr| name.as_bytes().starts_with(beginning.as_bytes());
+    // The descriptor's own name: the directory is the one that was checked.
+    let all = sys::list::some(sys::descriptor_path(place.fd()), of_policy, MOST_FILES);
+    let mut names: Vec<CString> = all
+        .map_err(|e| e.raw_os_error().unwrap_or(libc::EIO))?
+        .into_iter()
+        .filter_map(|name| CString::new(name.into_vec()).ok())
+        .collect();
+    names.sort();
+    Ok(names)
+}
+
+/// An open file of this user, before it is mapped.
 pub struct Open {
     file: OwnedFd,
 }
 
 impl Open {
-    /// Opens the file of that name, and makes it if it is missing.
-    pub fn or_make(place: &Place, name: &CStr, policy: &str) -> Result<Open, i32> {
-        for _ in 0..ATTEMPTS {
-            match Open::existing(place, name) {
-                Err(libc::ENOENT) => {}
-                other => return other,
-            }
-            match make(place, name, policy) {
-                Ok(()) | Err(libc::EEXIST) => {}
-                Err(errno) => return Err(errno),
-            }
-        }
-        Err(libc::EBUSY)
-    }
-
-    /// Opens it if it is there and whole. Not with O_CREAT: that fails for a file of another user in a directory
-    /// which several may write (`fs.protected_regular`).
+    /// Opens it if it is there, whole, and this user's. Not with O_CREAT: that fails for a file of another user in a
+    /// directory which several may write (`fs.protected_regular`).
     pub fn existing(place: &Place, name: &CStr) -> Result<Open, i32> {
-        let flags = libc::O_RDWR | libc::O_NOFOLLOW | libc::O_NONBLOCK | libc::O_CLOEXEC;
-        // SAFETY: NUL-terminated name, open directory; the descriptor is our own.
-        let file = unsafe {
-            match libc::openat(place.fd(), name.as_ptr(), flags) {
-                fd if fd < 0 => return Err(errno()),
-                fd => OwnedFd::from_raw_fd(fd),
-            }
-        };
-        let status = status(file.as_raw_fd())?;
-        let regular = status.st_mode & libc::S_IFMT == libc::S_IFREG;
-        match regular && status.st_size == BYTES as libc::off_t {
+        let file = open(place, name, libc::O_RDWR)?;
+        // SAFETY: no argument, never fails.
+        let uid = unsafe { libc::geteuid() };
+        match is_whole(&status(file.as_raw_fd())?, uid) {
             true => Ok(Open { file }),
             false => Err(libc::EUCLEAN),
         }
@@ -80,22 +155,16 @@ impl Open {
         self.lock(slot, libc::F_UNLCK);
     }
 
-    /// Locks of the open file, not of the process: they stay as long as it does (fcntl(2), F_OFD_SETLK).
     fn lock(&self, slot: usize, kind: c_int) -> bool {
-        // SAFETY: zeroed is a valid value of the plain structure.
-        let mut wanted: libc::flock = unsafe { std::mem::zeroed() };
-        wanted.l_type = kind as libc::c_short;
-        wanted.l_whence = libc::SEEK_SET as libc::c_short;
-        wanted.l_start = slot as libc::off_t;
-        wanted.l_len = 1;
+        let wanted = lock_of(slot, kind);
         // SAFETY: `wanted` lives across the call; the descriptor is our own.
         unsafe { libc::fcntl(self.file.as_raw_fd(), libc::F_OFD_SETLK, &wanted) == 0 }
     }
 
-    /// Maps it for as long as the process lives.
-    pub fn map(self) -> Result<&'static Table, i32> {
+    /// Maps it for as long as the process lives, if it is a file of the policy.
+    fn map(self, policy: &str) -> Result<&'static Table, i32> {
         let table = map(libc::MAP_SHARED, self.file.as_raw_fd())?;
-        match good(table) {
+        match good(table, policy) {
             true => Ok(table),
             false => {
                 // SAFETY: from `map`, and nobody else has seen it.
@@ -104,6 +173,43 @@ impl Open {
             }
         }
     }
+}
+
+/// Opens a file that may be anybody's: no link, and nothing that makes us wait.
+pub fn open(place: &Place, name: &CStr, how: c_int) -> Result<OwnedFd, i32> {
+    let flags = how | libc::O_NOFOLLOW | libc::O_NONBLOCK | libc::O_CLOEXEC;
+    // SAFETY: NUL-terminated name, open directory; the descriptor is our own.
+    unsafe {
+        match libc::openat(place.fd(), name.as_ptr(), flags) {
+            fd if fd < 0 => Err(errno()),
+            fd => Ok(OwnedFd::from_raw_fd(fd)),
+        }
+    }
+}
+
+/// Is it a file of this user with the size of a table?
+pub fn is_whole(status: &stat, uid: u32) -> bool {
+    let regular = status.st_mode & libc::S_IFMT == libc::S_IFREG;
+    regular && status.st_uid == uid && status.st_size == BYTES as libc::off_t
+}
+
+/// Does the process of the slot live? A lock for reading, which anybody can have who may read the file, says nothing.
+pub fn lives(file: &OwnedFd, slot: usize) -> bool {
+    let mut found = lock_of(slot, libc::F_RDLCK);
+    // SAFETY: `found` lives across the call; the descriptor is our own.
+    let asked = unsafe { libc::fcntl(file.as_raw_fd(), libc::F_OFD_GETLK, &mut found) };
+    asked == 0 && found.l_type == libc::F_WRLCK as libc::c_short
+}
+
+/// Locks of the open file, not of the process: they stay as long as it does (fcntl(2), F_OFD_SETLK).
+fn lock_of(slot: usize, kind: c_int) -> libc::flock {
+    // SAFETY: zeroed is a valid value of the plain structure.
+    let mut lock: libc::flock = unsafe { std::mem::zeroed() };
+    lock.l_type = kind as libc::c_short;
+    lock.l_whence = libc::SEEK_SET as libc::c_short;
+    lock.l_start = slot as libc::off_t;
+    lock.l_len = 1;
+    lock
 }
 
 /// A table of this process alone.
@@ -139,56 +245,70 @@ fn map(how: c_int, fd: c_int) -> Result<&'static Table, i32> {
     }
 }
 
-fn good(table: &Table) -> bool {
-    let wanted = header_words("");
+fn good(table: &Table, policy: &str) -> bool {
+    let wanted = header_words(policy);
     let same = |at: usize| table.header[at].load(Ordering::Relaxed) == wanted[at];
-    (0..=header::SLOTS).all(same)
+    let path = header::PATH..header::PATH + header::PATH_WORDS;
+    (0..=header::SLOTS).chain(path).all(same)
 }
 
-/// Makes the file whole and then gives it its name.
-fn make(place: &Place, name: &CStr, policy: &str) -> Result<(), i32> {
+/// Makes the file whole, with a place taken in it, and then gives it its name.
+fn make(place: &Place, name: CString, policy: &str) -> Result<Joined, i32> {
     check_limit(BYTES as u64)?;
     let flags = libc::O_TMPFILE | libc::O_RDWR | libc::O_CLOEXEC;
     let words = header_words(policy);
-    let own = |fd: c_int| std::ffi::CString::new(sys::descriptor_path(fd));
-    // SAFETY: NUL-terminated names, an open directory, our own descriptor, and a buffer that lives across the call.
-    unsafe {
-        let fd = libc::openat(place.fd(), c".".as_ptr(), flags, 0o600);
-        if fd < 0 {
-            return Err(errno());
+    // SAFETY: NUL-terminated name, an open directory; the descriptor is our own.
+    let file = unsafe {
+        match libc::openat(place.fd(), c".".as_ptr(), flags, 0o600) {
+            fd if fd < 0 => return Err(errno()),
+            fd => OwnedFd::from_raw_fd(fd),
         }
-        let file = OwnedFd::from_raw_fd(fd);
-        let fd = file.as_raw_fd();
-        let length = size_of_val(&words);
-        let own = own(fd).map_err(|_| libc::EINVAL)?;
-        let made = libc::fallocate(fd, 0, 0, BYTES as libc::off_t) == 0
-            && libc::fchmod(fd, mode(place, fd)?) == 0
+    };
+    let fd = file.as_raw_fd();
+    let length = size_of_val(&words);
+    // SAFETY: our own descriptor, and a buffer that lives across the call.
+    let written = unsafe {
+        libc::fallocate(fd, 0, 0, BYTES as libc::off_t) == 0
             && libc::pwrite(fd, words.as_ptr().cast(), length, 0) == length as isize
-            && libc::linkat(
-                libc::AT_FDCWD,
-                own.as_ptr(),
-                place.fd(),
-                name.as_ptr(),
-                libc::AT_SYMLINK_FOLLOW,
-            ) == 0;
-        match made {
-            true => Ok(()),
-            false => Err(errno()),
-        }
+    };
+    if !written {
+        return Err(errno());
+    }
+    let_in(place, fd)?;
+    let path = CString::new(sys::descriptor_path(fd)).map_err(|_| libc::EINVAL)?;
+    let open = Open { file };
+    let slot = 0;
+    if !open.lock_slot(slot) {
+        return Err(errno());
+    }
+    // SAFETY: NUL-terminated names, an open directory.
+    let named = unsafe {
+        let (at, links) = (libc::AT_FDCWD, libc::AT_SYMLINK_FOLLOW);
+        libc::linkat(at, path.as_ptr(), place.fd(), name.as_ptr(), links) == 0
+    };
+    if !named {
+        return Err(errno());
+    }
+    let table = open.map(policy)?;
+    Ok(Joined { table, slot, name })
+}
+
+/// In a directory that a group counts in, the group may read the file.
+fn let_in(place: &Place, fd: c_int) -> Result<(), i32> {
+    let group = place.group()?;
+    // SAFETY: our own descriptor; no user is the one that it has.
+    let done = unsafe {
+        let given = group.is_none_or(|gid| libc::fchown(fd, u32::MAX, gid) == 0);
+        let mode = if group.is_some() { 0o640 } else { 0o600 };
+        given && libc::fchmod(fd, mode) == 0
+    };
+    match done {
+        true => Ok(()),
+        false => Err(errno()),
     }
 }
 
-/// A directory that a group may write is meant for several users: if the file got that group (a setgid directory gives it),
-/// the group may write it too.
-fn mode(place: &Place, file: c_int) -> Result<libc::mode_t, i32> {
-    let (directory, file) = (status(place.fd())?, status(file)?);
-    match directory.st_mode & 0o020 != 0 && directory.st_gid == file.st_gid {
-        true => Ok(0o660),
-        false => Ok(0o600),
-    }
-}
-
-fn status(fd: c_int) -> Result<stat, i32> {
+pub fn status(fd: c_int) -> Result<stat, i32> {
     // SAFETY: zeroed is a valid value of the plain structure, which the call fills.
     unsafe {
         let mut status: stat = std::mem::zeroed();

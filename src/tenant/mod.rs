@@ -16,6 +16,7 @@ pub mod egress;
 pub mod kernel;
 mod load;
 mod map;
+mod others;
 mod seats;
 mod share;
 mod tell;
@@ -23,6 +24,8 @@ mod watched;
 
 #[cfg(test)]
 mod tests;
+#[cfg(test)]
+mod users_tests;
 
 pub use load::{begin, look};
 

@@ -1,19 +1,20 @@
 //! What all processes of the host under one policy count together: live connections and rates of each tenant.
 //!
-//! Each process has a slot and changes only its own counts, so one that is killed leaves nothing wrong behind: its
-//! slot's lock is free, and whoever meets a limit next takes its counts away.
+//! Each process has a slot in a file of its user and changes only its own counts, so one that is killed leaves nothing
+//! wrong behind: its slot's lock is free, and whoever meets a limit next does not count it. Files of other users are only
+//! read (`others`).
 
-use super::map::{self, Open, Table};
+use super::map::{self, lives, Open, Table};
+use super::others::Others;
 use crate::stats::now_ns;
 use crate::stats::place::Place;
 use crate::sys;
 use cmshim_core::stats::places;
-use cmshim_core::tenant::share::{file_name, header, row, slot as slot_words, ROWS, SLOTS};
+use cmshim_core::tenant::share::{beginning, header, places_of, row, slot as slot_words, SLOTS};
 use cmshim_core::tenant::{tokens, Rate, Subject};
 use cmshim_core::text::packed;
-use std::ffi::CString;
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{fence, AtomicU64, Ordering};
 
 /// How often dead processes are looked for while a limit is met.
 const REAP_EVERY_NS: u64 = 20_000_000;
@@ -28,14 +29,25 @@ pub enum Tally {
     Observed = row::WOULD_REFUSE as isize,
 }
 
+/// Why a connection may not be, or cannot be counted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Short {
+    /// So many are taken.
+    Full(u64),
+    /// There will be a token in so many ns.
+    Late(u64),
+    /// What others count cannot be seen.
+    Uncounted,
+}
+
 /// This process's part of the table.
 pub struct Share {
     table: &'static Table,
     slot: usize,
-    /// Where the file is; `None` if the table is this process's alone.
-    place: Option<(PathBuf, CString)>,
-    /// What the first place said, if it is in a later one.
-    passed_over: Option<String>,
+    /// `None` if the table is this process's alone.
+    others: Option<Others>,
+    /// Why processes of other users do not count here, if that is worth a line.
+    apart: Option<String>,
     reaped_at: AtomicU64,
 }
 
@@ -48,46 +60,42 @@ impl Share {
     }
 
     pub(super) fn open_in(places: &[PathBuf], policy: &str) -> Result<Share, String> {
-        let name = CString::new(file_name(policy.as_bytes())).map_err(|e| e.to_string())?;
         let mut whys = Vec::new();
         for path in places {
-            let shown = path.display();
-            let why = match Share::at(path, &name, policy) {
+            match Share::at(path, policy) {
                 Ok(mut share) => {
-                    share.passed_over = whys.into_iter().next();
+                    share.apart = whys.into_iter().next().or(share.apart);
                     return Ok(share);
                 }
-                Err(libc::EUSERS) => format!("{shown}: all {SLOTS} places are taken"),
-                Err(libc::EUCLEAN) => {
-                    format!(
-                        "{shown}/{}: not made by this version",
-                        name.to_string_lossy()
-                    )
-                }
-                Err(number) => crate::stats::told(path, number),
-            };
-            whys.push(why);
+                Err(number) => whys.push(crate::stats::told(path, number)),
+            }
         }
         Err(whys.pop().unwrap_or_default())
     }
 
-    /// Where it is and why not in the first place, if so: processes of other users do not count there.
+    /// Where it is, and why processes of other users do not count there, if that is so.
     pub fn aside(&self) -> Option<(&Path, &str)> {
-        let (path, _) = self.place.as_ref()?;
-        Some((path, self.passed_over.as_deref()?))
+        let (path, _) = self.others.as_ref()?.place();
+        Some((path, self.apart.as_deref()?))
     }
 
-    fn at(path: &Path, name: &CString, policy: &str) -> Result<Share, i32> {
+    fn at(path: &Path, policy: &str) -> Result<Share, i32> {
         let place = Place::open(path)?;
-        let open = Open::or_make(&place, name, policy)?;
-        let slot = (0..SLOTS)
-            .find(|slot| open.lock_slot(*slot))
-            .ok_or(libc::EUSERS)?;
+        let joined = map::join(&place, policy)?;
+        let others = Others::new(
+            path.to_owned(),
+            beginning(policy.as_bytes()),
+            joined.name,
+            &place,
+        )?;
+        // SAFETY: no argument, never fails.
+        let root = unsafe { libc::geteuid() } == 0;
+        let apart = place.is_everybody_s() && !root;
         let share = Share {
-            table: open.map()?,
-            slot,
-            place: Some((path.to_owned(), name.clone())),
-            passed_over: None,
+            table: joined.table,
+            slot: joined.slot,
+            others: Some(others),
+            apart: apart.then(|| "no group counts together there".to_owned()),
             reaped_at: AtomicU64::new(0),
         };
         share.begin();
@@ -99,8 +107,8 @@ impl Share {
         let share = Share {
             table: map::private(policy).ok()?,
             slot: 0,
-            place: None,
-            passed_over: None,
+            others: None,
+            apart: None,
             reaped_at: AtomicU64::new(0),
         };
         share.begin();
@@ -109,7 +117,7 @@ impl Share {
 
     /// Do the counts hold for all processes?
     pub fn shared(&self) -> bool {
-        self.place.is_some()
+        self.others.is_some()
     }
 
     fn begin(&self) {
@@ -127,9 +135,9 @@ impl Share {
 
     /// Nothing is counted in the slot any more.
     fn clear(&self, slot: usize) {
-        for count in &self.table.counts[slot] {
-            if count.load(Ordering::Relaxed) != 0 {
-                count.store(0, Ordering::Relaxed);
+        for row in &self.table.rows {
+            if row.counts[slot].load(Ordering::Relaxed) != 0 {
+                row.counts[slot].store(0, Ordering::Relaxed);
             }
         }
         for word in &self.table.slots[slot] {
@@ -155,17 +163,16 @@ impl Share {
     /// The row of a key, claimed if need be; `None` where all are taken.
     pub fn row(&self, key: u64, name: &str) -> Option<usize> {
         let key = key.max(1);
-        let first = (key % ROWS as u64) as usize;
-        (0..ROWS).map(|step| (first + step) % ROWS).find(|at| {
-            let claimed = self.table.rows[*at][row::KEY].compare_exchange(
-                0,
-                key,
-                Ordering::AcqRel,
-                Ordering::Acquire,
-            );
+        places_of(key).find(|at| {
+            let words = &self.table.rows[*at].words;
+            let claimed =
+                words[row::KEY].compare_exchange(0, key, Ordering::AcqRel, Ordering::Acquire);
             if claimed.is_ok() {
-                let words = &self.table.rows[*at][row::NAME..];
-                for (to, from) in words.iter().zip(packed::pack::<{ row::NAME_WORDS }>(name)) {
+                let name_words = &words[row::NAME..];
+                for (to, from) in name_words
+                    .iter()
+                    .zip(packed::pack::<{ row::NAME_WORDS }>(name))
+                {
                     to.store(from, Ordering::Relaxed);
                 }
             }
@@ -176,59 +183,100 @@ impl Share {
     /// The limit that holds now, for those who look.
     pub fn set_limit(&self, at: usize, subject: &Subject) {
         let limit = subject.max_connections.unwrap_or(0);
-        self.table.rows[at][row::LIMIT].store(limit.into(), Ordering::Relaxed);
+        self.table.rows[at].words[row::LIMIT].store(limit.into(), Ordering::Relaxed);
     }
 
     pub fn count(&self, at: usize, what: Tally) {
-        self.table.rows[at][what as usize].fetch_add(1, Ordering::Relaxed);
+        self.table.rows[at].words[what as usize].fetch_add(1, Ordering::Relaxed);
     }
 
-    /// Live connections of the row, on the whole host.
-    fn live(&self, at: usize) -> u64 {
+    /// Live connections of the row, in all files. `alive`: only those of processes that live, which costs a question for
+    /// each.
+    fn live(&self, at: usize, alive: bool, blind: bool) -> Result<u64, i32> {
+        let row = &self.table.rows[at];
         let used = self.table.header[header::SLOTS_USED].load(Ordering::Acquire);
-        let slots = self.table.counts.iter().take(used as usize);
-        slots
-            .map(|counts| u64::from(counts[at].load(Ordering::SeqCst)))
-            .sum()
+        let file = match alive {
+            true => self.own_file(libc::O_RDONLY),
+            false => None,
+        };
+        let counted = |slot: &usize| match &file {
+            Some(file) => *slot == self.slot || lives(file, *slot),
+            None => true,
+        };
+        let slots = 0..SLOTS.min(used as usize);
+        let counts = slots.map(|slot| (slot, row.counts[slot].load(Ordering::SeqCst)));
+        let own: u64 = counts
+            .filter(|(slot, count)| *count != 0 && counted(slot))
+            .map(|(_, count)| u64::from(count))
+            .sum();
+        let Some(others) = &self.others else {
+            return Ok(own);
+        };
+        let key = row.words[row::KEY].load(Ordering::Acquire);
+        Ok(own.saturating_add(others.ask(key, alive, blind)?.live))
     }
 
-    /// Takes a place; with how many are taken if there is none left. Two processes that reach for the last place at
-    /// once may both miss it, but never both get it: each adds before it looks, and all see that in one order.
-    pub fn sit(&self, at: usize, limit: Option<u32>) -> Result<u64, u64> {
-        let own = &self.table.counts[self.slot][at];
-        let mut used = 0;
+    /// This user's file, to look at its locks.
+    fn own_file(&self, how: libc::c_int) -> Option<std::os::fd::OwnedFd> {
+        let (path, name) = self.others.as_ref()?.place();
+        let place = Place::open(path).ok()?;
+        map::open(&place, name, how).ok()
+    }
+
+    /// Takes a place. Two processes that reach for the last one at once may both miss it, but never both get it: each adds
+    /// before it looks, so one at least sees the other, in whichever file. `blind`: users who cannot be seen do not count.
+    pub fn sit(&self, at: usize, limit: Option<u32>, blind: bool) -> Result<(), Short> {
+        let own = &self.table.rows[at].counts[self.slot];
+        let mut short = Short::Uncounted;
         for attempt in 0..3 {
-            own.fetch_add(1, Ordering::SeqCst);
-            let sum = self.live(at);
-            if limit.is_none_or(|limit| sum <= u64::from(limit)) {
-                return Ok(sum);
+            self.stand(at);
+            let Some(limit) = limit else {
+                return Ok(());
+            };
+            // Not only those who map this file have to see it, before theirs are read.
+            fence(Ordering::SeqCst);
+            match self.live(at, attempt > 0, blind) {
+                Ok(sum) if sum <= u64::from(limit) => return Ok(()),
+                Ok(sum) => short = Short::Full(sum - 1),
+                Err(_) => short = Short::Uncounted,
             }
             own.fetch_sub(1, Ordering::AcqRel);
-            used = sum - 1;
-            if attempt == 0 && !self.reap() {
-                std::hint::spin_loop();
+            match attempt {
+                0 => self.reap(),
+                _ => std::thread::yield_now(),
             }
         }
-        Err(used)
+        Err(short)
+    }
+
+    /// Takes a place, whether there is one or not.
+    pub fn stand(&self, at: usize) {
+        self.table.rows[at].counts[self.slot].fetch_add(1, Ordering::SeqCst);
     }
 
     /// Gives a place back.
     pub fn leave(&self, at: usize) {
-        let own = &self.table.counts[self.slot][at];
+        let own = &self.table.rows[at].counts[self.slot];
         let _ = own.fetch_update(Ordering::AcqRel, Ordering::Acquire, |n| n.checked_sub(1));
     }
 
-    /// Takes a token of the row's bucket; else, in how many ns there will be one.
-    pub fn token(&self, at: usize, rate: &Rate) -> Result<(), u64> {
-        tokens::take(&self.table.rows[at][row::ARRIVAL], now_ns(), rate)
+    /// Takes a token of the row's bucket.
+    pub fn token(&self, at: usize, rate: &Rate, blind: bool) -> Result<(), Short> {
+        let words = &self.table.rows[at].words;
+        let key = words[row::KEY].load(Ordering::Acquire);
+        let others = || match &self.others {
+            Some(others) => Ok(others.ask(key, false, blind)?.arrival_ns),
+            None => Ok(0),
+        };
+        match tokens::take_among(&words[row::ARRIVAL], others, now_ns(), rate) {
+            Ok(taken) => taken.map_err(Short::Late),
+            Err::<_, i32>(_) => Err(Short::Uncounted),
+        }
     }
 
-    /// Takes the counts of dead processes away; true if there were any. Looked for once in a while, since the file
-    /// has to be opened for it.
-    fn reap(&self) -> bool {
-        let Some((path, name)) = &self.place else {
-            return false;
-        };
+    /// Takes the counts of dead processes of this user away. Looked for once in a while: that they are not counted does
+    /// not depend on it, but it saves those who meet a limit the questions.
+    fn reap(&self) {
         let (now, last) = (now_ns(), self.reaped_at.load(Ordering::Relaxed));
         if now.saturating_sub(last) < REAP_EVERY_NS
             || self
@@ -236,22 +284,21 @@ impl Share {
                 .compare_exchange(last, now, Ordering::AcqRel, Ordering::Relaxed)
                 .is_err()
         {
-            return false;
+            return;
         }
+        let Some((path, name)) = self.others.as_ref().map(Others::place) else {
+            return;
+        };
         let Ok(open) = Place::open(path).and_then(|place| Open::existing(&place, name)) else {
-            return false;
+            return;
         };
         let used = self.table.header[header::SLOTS_USED].load(Ordering::Acquire);
-        let others = (0..SLOTS.min(used as usize)).filter(|slot| *slot != self.slot);
-        let mut found = false;
-        for slot in others {
+        for slot in (0..SLOTS.min(used as usize)).filter(|slot| *slot != self.slot) {
             let pid = self.table.slots[slot][slot_words::PID].load(Ordering::Acquire);
             if pid != 0 && open.lock_slot(slot) {
                 self.clear(slot);
                 open.unlock_slot(slot);
-                found = true;
             }
         }
-        found
     }
 }

@@ -2,13 +2,13 @@
 
 use super::decide::{counts, weigh, Current, Decision, Way};
 use super::load::{stranger, unread};
-use super::share::Share;
+use super::share::{Share, Short};
 use super::tell::by_policy;
 use cmshim_core::config::{self, Input, OnError};
 use cmshim_core::tenant::reason::Code;
-use cmshim_core::tenant::share::file_name;
+use cmshim_core::tenant::share::beginning;
 use cmshim_core::tenant::{Ask, Policy};
-use std::fs::Permissions;
+use std::fs::{DirEntry, Permissions};
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::PathBuf;
 
@@ -23,6 +23,18 @@ impl Directory {
         ));
         std::fs::create_dir_all(&path).expect("/dev/shm can be written");
         Directory(path)
+    }
+
+    /// The file of a policy, if there is one.
+    fn file(&self, policy: &str) -> PathBuf {
+        let beginning = beginning(policy.as_bytes());
+        let mut entries = std::fs::read_dir(&self.0).expect("it is there").flatten();
+        let of_policy = |e: &DirEntry| {
+            e.file_name()
+                .to_str()
+                .is_some_and(|n| n.starts_with(&beginning))
+        };
+        entries.find(of_policy).expect("a file").path()
     }
 
     fn share(&self, policy: &str) -> Share {
@@ -143,15 +155,16 @@ fn a_later_place_is_told_of_and_a_file_has_the_group_of_its_directory_or_none() 
         let set = std::fs::set_permissions(&dir.0, Permissions::from_mode(directory_mode));
         set.expect("the directory is ours");
         drop(dir.share(policy));
-        let file = dir.0.join(file_name(policy.as_bytes()));
-        file.metadata().expect("it was made").mode() & 0o777
+        let file = dir.file(policy).metadata().expect("it was made");
+        (file.mode() & 0o777, file.gid())
     };
-    assert_eq!(mode("/etc/own", 0o755), 0o600);
-    assert_eq!(mode("/etc/group", 0o3770), 0o660);
-    // Only root can show this: a file of another group than the directory's.
+    let own = dir.0.metadata().expect("it is there").gid();
+    assert_eq!(mode("/etc/own", 0o755), (0o600, own));
+    assert_eq!(mode("/etc/everybody", 0o1777), (0o600, own));
+    assert_eq!(mode("/etc/group", 0o3770), (0o640, own));
+    // Only root can show this: a directory that does not give its group.
     if std::os::unix::fs::chown(&dir.0, None, Some(65533)).is_ok() {
-        assert_eq!(mode("/etc/other-group", 0o1770), 0o600);
-        assert_eq!(mode("/etc/its-group", 0o3770), 0o660);
+        assert_eq!(mode("/etc/its-group", 0o1770), (0o640, 65533));
     }
 }
 
@@ -365,10 +378,19 @@ fn limits_that_are_not_shared_hold_only_where_that_is_allowed() {
 }
 
 #[test]
-fn a_file_of_something_else_is_not_used() {
+fn a_file_of_something_else_is_passed_by() {
     let dir = Directory::new("foreign");
-    let name = file_name(b"/etc/policy");
-    std::fs::write(dir.0.join(name), "not a table").expect("written");
-    let why = Share::open(dir.0.to_str(), "/etc/policy").err();
-    assert!(why.is_some_and(|w| w.contains("not made by this version")));
+    drop(dir.share("/etc/policy"));
+    let taken = dir.file("/etc/policy");
+    std::fs::write(&taken, "not a table").expect("written");
+    let (one, two) = (dir.share("/etc/policy"), dir.share("/etc/policy"));
+    let row = one.row(7, "t").expect("a row");
+    one.sit(row, Some(1), false).expect("a place");
+    assert_eq!(two.sit(row, Some(1), false), Err(Short::Full(1)));
+    assert_eq!(std::fs::read(&taken).expect("there"), b"not a table");
+    // Nor is a table of another policy, under this one's name.
+    drop(dir.share("/etc/other"));
+    std::fs::rename(dir.file("/etc/other"), &taken).expect("renamed");
+    let three = dir.share("/etc/policy");
+    assert_eq!(three.sit(row, Some(1), false), Err(Short::Full(1)));
 }

@@ -1,15 +1,21 @@
 //! `cmshim policy show`.
 
+use std::fs::File;
+use std::io::ErrorKind;
+use std::os::fd::AsRawFd;
+use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 use std::time::{Duration, UNIX_EPOCH};
 
+use cmshim_core::config::reason;
 use cmshim_core::report::rfc3339;
 use cmshim_core::tenant::share::{slot, Row as Counts};
 use cmshim_core::tenant::{self, key_of, Policy, Subject, NO_TENANT_KEY};
+use rustix::fs::OFlags;
 use serde_json::{json, Value};
 
 use super::args::ShowArgs;
-use super::share::{of_process, Found};
+use super::share::{of_process, Found, Sum};
 use super::words;
 use crate::failure::Failure;
 use crate::output;
@@ -36,11 +42,11 @@ struct Text {
 
 impl Text {
     fn of(found: &Found) -> Text {
-        let bytes = match tenant::file(Path::new(&found.share.path)) {
+        let bytes = match bytes_of(Path::new(&found.share.path)) {
             Ok(bytes) => bytes,
-            Err(problem) => {
+            Err(why) => {
                 return Text {
-                    present: Err(problem.what),
+                    present: Err(why),
                     policy: None,
                 }
             }
@@ -77,6 +83,20 @@ impl Text {
     }
 }
 
+/// The name is what the process's user says: it is not opened before it is known to be a file, so that it can lead to no
+/// device.
+fn bytes_of(path: &Path) -> Result<Vec<u8>, String> {
+    let flags = (OFlags::PATH | OFlags::CLOEXEC).bits();
+    let mut options = File::options();
+    let found = options.read(true).custom_flags(flags as i32).open(path);
+    let found = found.map_err(|e| match e.kind() {
+        ErrorKind::NotFound => "no such file".to_owned(),
+        _ => reason(&e),
+    })?;
+    let same = format!("/proc/self/fd/{}", found.as_raw_fd());
+    tenant::file(Path::new(&same)).map_err(|problem| problem.what)
+}
+
 /// One tenant or egress rule.
 struct Line<'a> {
     name: &'a str,
@@ -86,37 +106,41 @@ struct Line<'a> {
     /// Whether a missing subject means that there is no rate and no type of service.
     known: bool,
     live: u64,
-    host: u64,
-    /// `None` for what has no row in the file: nothing was ever counted.
+    /// `None` for what has no row in any file: nothing was ever counted.
     counts: Option<&'a Counts>,
+    /// What all files have.
+    host: Sum,
 }
 
 /// In the order of the policy; then those that it does not have, with connections of no tenant last.
 fn lines<'a>(found: &'a Found, text: &'a Text) -> Vec<Line<'a>> {
     let knows = text.knows(found);
     let subjects = text.policy.as_ref().map_or(&[][..], Policy::subjects);
-    let rows = &found.share.rows;
+    let rows = found.rows();
+    let own = &found.share.rows;
     let line = |name, egress, subject, counts: Option<&'a Counts>| {
-        let live = |number| counts.map_or(0, |row| found.share.live(number, row.number).into());
+        let in_own = counts.and_then(|row| own.iter().find(|other| other.key == row.key));
+        let live = in_own.map_or(0, |row| found.share.live(found.slot.number, row.number));
         Line {
             name,
             egress,
             subject,
             // Connections of no tenant never have any.
             known: knows || counts.is_some_and(|row| row.key == NO_TENANT_KEY),
-            live: live(found.slot.number),
-            host: found.live.iter().map(|slot| live(slot.number)).sum::<u64>(),
+            live: live.into(),
+            host: counts.map_or_else(Sum::default, |row| found.sum(row.key)),
             counts,
         }
     };
     let of_policy = subjects.iter().enumerate().map(|(place, subject)| {
-        let counts = rows.iter().find(|row| row.key == subject.key);
+        let counts = rows.iter().copied().find(|row| row.key == subject.key);
         let egress = words::ordinal(subjects, place);
         line(subject.name.as_str(), egress, Some(subject), counts)
     });
     let unknown = |row: &&Counts| !subjects.iter().any(|s| s.key == row.key);
     let (none, mut others): (Vec<_>, Vec<_>) = rows
         .iter()
+        .copied()
         .filter(unknown)
         .partition(|row| row.key == NO_TENANT_KEY);
     others.sort_by(|a, b| a.name.cmp(&b.name).then_with(|| a.number.cmp(&b.number)));
@@ -180,7 +204,7 @@ fn row(line: &Line) -> Row {
         true => cell(value),
         false => "?".to_owned(),
     };
-    let count = |get: fn(&Counts) -> u64| line.counts.map_or(0, get).to_string();
+    let host = &line.host;
     Row::new([
         match (line.name, line.egress) {
             ("", _) => "(no tenant)".to_owned(),
@@ -189,15 +213,15 @@ fn row(line: &Line) -> Row {
             (name, Some(number)) => format!("{name} egress {number}"),
         },
         line.live.to_string(),
-        line.host.to_string(),
+        host.live.to_string(),
         cell(limit(line).map(|n| n.to_string())),
         of_file(line.subject.and_then(|s| s.rate.as_ref()).map(words::rate)),
         of_file(line.subject.and_then(|s| s.tos).map(words::tos)),
-        count(|c| c.allowed),
-        count(|c| c.denied),
-        count(|c| c.over_limit),
-        count(|c| c.rate),
-        count(|c| c.would_refuse),
+        host.allowed.to_string(),
+        host.denied.to_string(),
+        host.over_limit.to_string(),
+        host.rate.to_string(),
+        host.would_refuse.to_string(),
     ])
 }
 
@@ -225,16 +249,16 @@ fn object(found: &Found, text: &Text, lines: &[Line]) -> Value {
 }
 
 fn tenant_object(line: &Line) -> Value {
-    let count = |get: fn(&Counts) -> u64| line.counts.map_or(0, get);
+    let host = &line.host;
     let mut object = json!({
         "name": line.name,
         "live": line.live,
-        "host": line.host,
-        "allowed": count(|c| c.allowed),
-        "denied": count(|c| c.denied),
-        "over": count(|c| c.over_limit),
-        "fast": count(|c| c.rate),
-        "observed": count(|c| c.would_refuse),
+        "host": host.live,
+        "allowed": host.allowed,
+        "denied": host.denied,
+        "over": host.over_limit,
+        "fast": host.rate,
+        "observed": host.would_refuse,
     });
     let rate = line.subject.and_then(|s| s.rate);
     let of_file = |value: Option<Value>| value.or((!line.known).then_some(Value::Null));

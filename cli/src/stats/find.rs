@@ -1,5 +1,6 @@
 //! From what the user named to files; and the files of dead processes that nobody needs any more.
 
+use std::collections::{HashMap, HashSet};
 use std::ffi::{OsStr, OsString};
 use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
@@ -11,9 +12,13 @@ use rustix::fs::{
 
 use super::age::{last_ns, Now};
 use super::open::{self, Found, Refused};
+use super::owner::Process;
 use crate::failure::{Failure, FOUND};
 use crate::output;
 use crate::settings;
+
+/// So many files of one user are looked at: each may have made any number, and all of them are read.
+const MOST_OF_ONE: usize = 1_024;
 
 /// The process or file with this name.
 pub fn one(name: &OsStr) -> Result<Found, Failure> {
@@ -67,8 +72,9 @@ pub fn scan() -> Scan {
 /// away what is not needed, after each file: any user may have made very many.
 pub fn scan_of(program: Vec<String>, mut thin_out: impl FnMut(&mut Vec<Found>)) -> Scan {
     let directories = directories(program);
-    let (now, mut found, mut refused, mut not_ours) = (Now::here(), Vec::new(), Vec::new(), 0);
-    for candidate in candidates(&directories) {
+    let (now, mut found, mut not_ours) = (Now::here(), Vec::new(), 0);
+    let (candidates, mut refused) = few(candidates(&directories));
+    for candidate in candidates {
         match candidate.open() {
             Ok(file) if is_stale(&file, &now) => candidate.remove(&file),
             Ok(file) => {
@@ -99,12 +105,21 @@ pub fn complain(refused: &[String], not_ours: usize) {
     }
 }
 
-/// Processes in other pid namespaces may have the same id: a live one goes before a dead one, then the latest.
+/// Only files that the process can have made, if it is there. Processes in other pid namespaces may have the same id: a
+/// live one goes before a dead one, then the latest.
 fn of_process(pid: u32) -> Result<Found, Failure> {
     check_configuration();
     let directories = directories(Vec::new());
+    let process = Process::with_id(pid);
     let (mut found, mut refused) = (Vec::new(), None);
-    for candidate in candidates(&directories).filter(|c| c.pid == pid) {
+    let with_id = candidates(&directories).filter(|c| c.pid == pid);
+    for candidate in few(with_id).0 {
+        let owner = candidate.owner;
+        if process.as_ref().is_some_and(|p| !p.may_have_made(owner)) {
+            let why = format!("it belongs to user {owner}, and process {pid} does not");
+            refused = refused.or(Some(told(&candidate.path, &Refused::Because(why))));
+            continue;
+        }
         match candidate.open() {
             Ok(file) => found.push(file),
             Err(why) => refused = Some(told(&candidate.path, &why)),
@@ -157,6 +172,39 @@ struct Candidate {
     name: OsString,
     path: PathBuf,
     pid: u32,
+    owner: u32,
+    inode: (u64, u64),
+    changed: (i64, i64),
+}
+
+/// Each file once, whatever number of names it has, and of each user only the latest. Then, whose are left out.
+fn few(all: impl Iterator<Item = Candidate>) -> (Vec<Candidate>, Vec<String>) {
+    let mut seen = HashSet::new();
+    let mut all: Vec<Candidate> = all.filter(|c| seen.insert(c.inode)).collect();
+    let mut of_each: HashMap<u32, usize> = HashMap::new();
+    for candidate in &all {
+        *of_each.entry(candidate.owner).or_default() += 1;
+    }
+    of_each.retain(|_, number| *number > MOST_OF_ONE);
+    if of_each.is_empty() {
+        return (all, Vec::new());
+    }
+    let mut left_out: Vec<String> = of_each
+        .iter()
+        .map(|(owner, number)| {
+            let more = number - MOST_OF_ONE;
+            format!("{more} more files of user {owner}: no more than {MOST_OF_ONE} of one user are looked at")
+        })
+        .collect();
+    left_out.sort();
+    all.sort_by_key(|c| std::cmp::Reverse(c.changed));
+    let mut taken: HashMap<u32, usize> = HashMap::new();
+    all.retain(|c| {
+        let number = taken.entry(c.owner).or_default();
+        *number += 1;
+        *number <= MOST_OF_ONE
+    });
+    (all, left_out)
 }
 
 fn candidates(directories: &[PathBuf]) -> impl Iterator<Item = Candidate> + '_ {
@@ -173,12 +221,16 @@ fn in_directory(path: &Path) -> Vec<Candidate> {
     let directory = std::rc::Rc::new(directory);
     let candidate = |name: OsString| {
         let pid = places::pid_of(name.to_str()?)?;
+        let about = statat(&*directory, &name, AtFlags::SYMLINK_NOFOLLOW).ok()?;
         let (directory, path) = (directory.clone(), path.join(&name));
         Some(Candidate {
             directory,
             name,
             path,
             pid,
+            owner: about.st_uid,
+            inode: (about.st_dev, about.st_ino),
+            changed: (about.st_mtime, about.st_mtime_nsec as i64),
         })
     };
     let names = entries.flatten().map(|entry| entry.file_name());
@@ -186,8 +238,23 @@ fn in_directory(path: &Path) -> Vec<Candidate> {
 }
 
 impl Candidate {
+    /// Nobody speaks for a process that is another user's. One that began at another time is of another pid namespace,
+    /// or was before it.
     fn open(&self) -> Result<Found, Refused> {
-        open::listed(&self.directory, &self.name, &self.path)
+        let found = open::listed(&self.directory, &self.name, &self.path)?;
+        let header = &found.stats.header;
+        if header.pid != self.pid {
+            let why = format!("it says that it is of process {}", header.pid);
+            return Err(Refused::Because(why));
+        }
+        let same = |p: &Process| p.start_time == Some(header.start_time);
+        let process = Process::with_id(self.pid).filter(same);
+        if process.is_some_and(|p| !p.may_have_made(header.uid)) {
+            let (uid, pid) = (header.uid, self.pid);
+            let why = format!("it belongs to user {uid}, and process {pid} does not");
+            return Err(Refused::Because(why));
+        }
+        Ok(found)
     }
 
     /// Unless a new process has put its own file there meanwhile: as in the library, who removes a file holds its

@@ -11,6 +11,7 @@ mod object;
 pub mod open;
 pub mod openmetrics;
 pub mod overview;
+pub mod owner;
 mod svg;
 pub mod table;
 pub mod timeline;

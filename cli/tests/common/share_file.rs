@@ -34,7 +34,7 @@ impl ShareFile {
         words[..share::HEADER_WORDS].copy_from_slice(&header_words(policy));
         ShareFile {
             words,
-            name: share::file_name(policy.as_bytes()),
+            name: share::file_name(policy.as_bytes(), 0),
         }
     }
 
@@ -92,6 +92,12 @@ impl ShareFile {
             bytes[half % 2 * 4..][..4].copy_from_slice(&count.to_ne_bytes());
             self.words[half / 2] = u64::from_ne_bytes(bytes);
         }
+        self
+    }
+
+    /// Another file of the same policy.
+    pub fn which(mut self, which: u64) -> ShareFile {
+        self.name = format!("{}{which:016x}", share::beginning_of(&self.name).unwrap());
         self
     }
 

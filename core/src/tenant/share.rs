@@ -1,12 +1,14 @@
-//! The file in which the processes of a host that use the same policy count together.
+//! The files in which the processes of a host that use the same policy count together.
 //!
-//! The library writes it through a mapping, with single atomic operations; readers copy the file and take the copy
-//! apart with [`Share::parse`]. Nothing in it is trusted.
+//! Each user has a file of his own: only its processes map and write it, with single atomic operations. Where several
+//! users count together, each reads the files of the others, and adds up. So nobody can change what another one counts.
+//! Readers copy a file, or a part of it, and take the copy apart with [`Share::parse`] and [`RowCopy`]. Nothing in it is
+//! trusted.
 //!
 //! # The file
 //!
-//! It lies below `tenant.dir` under [`file_name`], is readable by its user only (0600, or 0660 where it has the group
-//! of a directory that this group may write in), and is never cut. 64-bit words in the byte order of the machine:
+//! It lies below `tenant.dir` under [`file_name`], may be read by its user only (0600), or by the group of a directory
+//! that this group may write in (0640), and is never cut. 64-bit words in the byte order of the machine:
 //!
 //! | words | what |
 //! |---|---|
@@ -15,23 +17,24 @@
 //! | 2 | length of the file in bytes |
 //! | 3, 4 | number of rows, of slots |
 //! | 5 | slots that were ever in use: later ones need not be looked at |
+//! | 6 | not 0: the file is about to be removed, and no process may begin to count in it |
 //! | 8–135 | the policy's path, UTF-8, padded with zero bytes |
-//! | from [`ROWS_AT`] | rows of [`ROW_WORDS`] words, see [`row`]: one for each tenant or egress rule, found by its key from place `key % ROWS` on |
 //! | from [`SLOTS_AT`] | slots of [`SLOT_WORDS`] words, see [`slot`]: one for each process |
-//! | from [`COUNTS_AT`] | halves of words: for each slot, for each row, the live connections |
+//! | from [`ROWS_AT`] | rows of [`ROW_WORDS`] words, see [`row`]: one for each tenant or egress rule, found by its key from place `key % ROWS` on. Its last part are halves of words: the live connections of each slot |
 //!
 //! # Life
 //!
 //! The process of slot `s` holds an open file description lock (`F_OFD_SETLK`, for writing) on byte `s` of the
-//! file, from before it counts until it dies. A slot whose lock can be had belongs to none, and its counts mean
-//! nothing. So a process that is killed gives back its share without anybody's help.
+//! file, from before it counts until it dies. A slot without such a lock belongs to none, and its counts mean
+//! nothing. So a process that is killed gives back its share without anybody's help. Who may only read the file can
+//! have no lock for writing, so nobody else can make a dead process look alive.
 
 use super::fnv;
 use crate::text::packed;
 use std::fmt;
 
 pub const MAGIC: [u8; 8] = *b"CMSHTENT";
-pub const VERSION: u32 = 1;
+pub const VERSION: u32 = 2;
 /// High half of word 1.
 pub const BYTE_ORDER: u32 = 0x0102_0304;
 
@@ -42,12 +45,14 @@ pub mod header {
     pub const ROWS: usize = 3;
     pub const SLOTS: usize = 4;
     pub const SLOTS_USED: usize = 5;
+    /// Not 0: no process may begin to count here any more.
+    pub const RETIRED: usize = 6;
     pub const PATH: usize = 8;
     pub const PATH_WORDS: usize = 128;
 }
 
 pub const ROWS: usize = 1_024;
-pub const ROW_WORDS: usize = 16;
+pub const ROW_WORDS: usize = row::COUNTS + SLOTS / 2;
 /// Words of a row.
 pub mod row {
     /// [`Subject::key`](crate::tenant::Subject::key); 0 for a free row, claimed by compare-and-swap.
@@ -66,6 +71,8 @@ pub mod row {
     pub const RATE: usize = 14;
     /// Let through because the policy only observes.
     pub const WOULD_REFUSE: usize = 15;
+    /// Here begin the live connections, 32 bits for each slot.
+    pub const COUNTS: usize = 16;
 }
 
 pub const SLOTS: usize = 512;
@@ -96,11 +103,10 @@ pub mod slot {
     pub const BROKEN: u64 = 256;
 }
 
-pub const ROWS_AT: usize = HEADER_WORDS;
-pub const SLOTS_AT: usize = ROWS_AT + ROWS * ROW_WORDS;
-pub const COUNTS_AT: usize = SLOTS_AT + SLOTS * SLOT_WORDS;
+pub const SLOTS_AT: usize = HEADER_WORDS;
+pub const ROWS_AT: usize = SLOTS_AT + SLOTS * SLOT_WORDS;
 /// Words of the whole file.
-pub const WORDS: usize = COUNTS_AT + SLOTS * ROWS / 2;
+pub const WORDS: usize = ROWS_AT + ROWS * ROW_WORDS;
 /// Bytes of the whole file.
 pub const BYTES: usize = WORDS * 8;
 
@@ -116,22 +122,35 @@ pub const fn slot_at(slot: usize) -> usize {
 
 /// Where the count of a slot and row lies, in halves of words (32 bits).
 pub const fn count_at(slot: usize, row: usize) -> usize {
-    COUNTS_AT * 2 + slot * ROWS + row
+    (row_at(row) + row::COUNTS) * 2 + slot
 }
 
 /// How names begin.
 const BEGINNING: &str = "tenants-";
 
-/// The file's name for a policy, given by its name in its real directory.
-pub fn file_name(policy: &[u8]) -> String {
-    format!("{BEGINNING}{:016x}", fnv::hash(policy))
+/// A file's name for a policy, given by its name in its real directory. Of several files of a policy, `which` tells them
+/// apart: the first one of a user has his number.
+pub fn file_name(policy: &[u8], which: u64) -> String {
+    format!("{}{which:016x}", beginning(policy))
 }
 
-/// Whether a name may be that of such a file.
-pub fn is_name(name: &str) -> bool {
-    let digits = name.strip_prefix(BEGINNING).unwrap_or_default();
+/// How the names of all files of a policy begin.
+pub fn beginning(policy: &[u8]) -> String {
+    format!("{BEGINNING}{:016x}-", fnv::hash(policy))
+}
+
+/// The beginning of such a file's name, which is the same for all files of its policy; `None` for other names.
+pub fn beginning_of(name: &str) -> Option<&str> {
+    let (policy, which) = name.strip_prefix(BEGINNING)?.split_once('-')?;
     let hex = |b: u8| b.is_ascii_digit() || (b'a'..=b'f').contains(&b);
-    digits.len() == 16 && digits.bytes().all(hex)
+    let number = |digits: &str| digits.len() == 16 && digits.bytes().all(hex);
+    (number(policy) && number(which)).then(|| &name[..name.len() - which.len()])
+}
+
+/// Where a key's row is looked for, one after the other, until there is one that is free.
+pub fn places_of(key: u64) -> impl Iterator<Item = usize> {
+    let first = (key % ROWS as u64) as usize;
+    (0..ROWS).map(move |step| (first + step) % ROWS)
 }
 
 /// The header of a new file.
@@ -253,13 +272,44 @@ impl Share {
         if slot >= SLOTS || row >= ROWS {
             return 0;
         }
-        let half = count_at(slot, row);
-        let word = self.words.get(half / 2).copied().unwrap_or(0);
-        let bytes = word.to_ne_bytes();
-        let at = half % 2 * 4;
-        let half = [bytes[at], bytes[at + 1], bytes[at + 2], bytes[at + 3]];
-        u32::from_ne_bytes(half)
+        half_of(&self.words, count_at(slot, row))
     }
+}
+
+/// A copy of one row, of a file that nobody vouches for.
+pub struct RowCopy([u64; ROW_WORDS]);
+
+impl RowCopy {
+    /// From the bytes of the row.
+    pub fn new(bytes: &[u8; ROW_WORDS * 8]) -> RowCopy {
+        let mut words = [0; ROW_WORDS];
+        for (word, piece) in words.iter_mut().zip(bytes.chunks_exact(8)) {
+            *word = piece.try_into().map_or(0, u64::from_ne_bytes);
+        }
+        RowCopy(words)
+    }
+
+    /// 0 for a free row.
+    pub fn key(&self) -> u64 {
+        self.0[row::KEY]
+    }
+
+    pub fn arrival_ns(&self) -> u64 {
+        self.0[row::ARRIVAL]
+    }
+
+    /// The slots that have live connections, and how many.
+    pub fn live(&self) -> impl Iterator<Item = (usize, u32)> + '_ {
+        let count = |slot| (slot, half_of(&self.0, row::COUNTS * 2 + slot));
+        (0..SLOTS).map(count).filter(|(_, count)| *count != 0)
+    }
+}
+
+/// 32 bits of a list of words.
+fn half_of(words: &[u64], half: usize) -> u32 {
+    let bytes = words.get(half / 2).copied().unwrap_or(0).to_ne_bytes();
+    let at = half % 2 * 4;
+    u32::from_ne_bytes([bytes[at], bytes[at + 1], bytes[at + 2], bytes[at + 3]])
 }
 
 fn check(bytes: &[u8], words: &[u64]) -> Result<(), Damaged> {
