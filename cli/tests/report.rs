@@ -479,3 +479,22 @@ fn a_file_that_cannot_be_is_told_before_the_start() {
         assert_eq!((status, out, err), (2, String::new(), expected));
     }
 }
+
+/// Everybody can see the program's process id and when it began.
+#[test]
+fn a_file_of_somebody_else_is_not_reported() {
+    let dir = Scratch::new();
+    let running = Running::start(&dir);
+    let path = dir.path("stats/1.cmstats");
+    let mut file = running.own_file().counter(Counter::ConnectionsMade, 10);
+    file.header.uid = 64001;
+    file.header.family = file.header.start_time << 22 | u64::from(file.header.pid);
+    assert_ne!(file.header.family, running.family, "it can be foreseen");
+    file.write(&path);
+    let given = std::os::unix::fs::chown(&path, Some(64001), None);
+    let report = running.end();
+    match given {
+        Ok(()) => assert!(report.contains(NOTHING), "{report}"),
+        Err(_) => eprintln!("not looked at: only root can give a file away"),
+    }
+}

@@ -61,7 +61,8 @@ pub fn join(place: &Place, policy: &str) -> Result<Joined, i32> {
     let name = |which| CString::new(format!("{beginning}{which:016x}")).map_err(|_| libc::EINVAL);
     let usual = name(uid)?;
     for attempt in 0..ATTEMPTS {
-        let listed = names(place, &beginning)?;
+        // What cannot be listed (without /proc) has the usual name only.
+        let listed = names(place, &beginning).unwrap_or_default();
         let others = listed.iter().filter(|other| **other != usual);
         let there = [&usual].into_iter().chain(others);
         if let Some(joined) = there.filter_map(|name| enter(place, name, policy)).next() {

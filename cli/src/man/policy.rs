@@ -56,23 +56,23 @@ fn limits() -> Roff {
     let mut roff = section("LIMITS");
     roff.text([roman(
         "max_connections and rate hold for all processes that use the same policy file and count in the same place. Without \
-         tenant.dir those of root count in /run/cmshim, and those of each other user in a directory of that user, apart from all \
-         others; a warning says so.",
+         tenant.dir the processes of each user count together, apart from those of all other users: in /run/cmshim if they may write \
+         there, else in a directory of that user; a warning says so.",
     )]);
     roff.control("PP", []);
     roff.text([roman(
         "To count processes of several users together, give them a directory in a tmpfs that belongs to root and to a group of \
-         these users, mode 3770 (the file gets the group of a setgid directory): for example the line \"d /run/cmshim-limits 3770 \
-         root rdma\" in a file of /etc/tmpfiles.d, and tenant.dir = \"/run/cmshim-limits\" in /etc/cmshim.toml. Members of the \
-         group are trusted: each of them could change counts, or cut the file. Who is not in the group cannot count there, \
-         and tenant.on_error decides.",
+         these users, mode 3770: for example the line \"d /run/cmshim-limits 3770 root rdma\" in a file of /etc/tmpfiles.d, and \
+         tenant.dir = \"/run/cmshim-limits\" in /etc/cmshim.toml. Each user writes a file of his own there, which the group may \
+         read, and all are added up. The limits are never passed. A member of the group can claim connections that he does not \
+         have, and so use a limit up; he can neither raise it nor end the processes of others. Who is not in the group cannot \
+         count there, and tenant.on_error decides; so it does where a member has made so many files (16384) that they cannot be read.",
     )]);
     roff.control("PP", []);
     roff.text([roman(format!(
-        "At most {SLOTS} processes at once count in one place; for the next one tenant.on_error decides (without tenant.dir it tries \
-         the later places, and warns). The file has {ROWS} rows for names of tenants and numbers of egress rules, and none is \
-         ever freed: if so many names have come and gone, new tenants with limits are refused as uncounted until the file \
-         is removed (cmshim policy show names it; all processes have to begin anew then).",
+        "A file has room for {SLOTS} processes of one user; for more there are more files. It has {ROWS} rows for names of tenants \
+         and numbers of egress rules, and none is ever freed: if so many names have come and gone, new tenants with limits are \
+         refused as uncounted until the file is removed (cmshim policy show names it; all processes of its user have to begin anew then).",
     ))]);
     roff
 }

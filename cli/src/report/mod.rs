@@ -25,6 +25,8 @@ use std::ffi::OsString;
 use std::process::ExitCode;
 use std::time::Duration;
 
+use cmshim_core::config::FAMILY_VARIABLE;
+
 /// First arguments of the two helpers. They are no commands: nobody but us gives them.
 const STARTER: &str = "__report";
 const REPORTER: &str = "__report-wait";
@@ -35,15 +37,12 @@ pub struct Subject {
     /// Field 22 of its /proc/PID/stat. It stays the same when the process executes another program.
     pub start_time: u64,
     pub program: String,
+    /// Shared by the process and all its descendants; in CMSHIM_FAMILY and in the header of their files. Nobody else can
+    /// foresee it, or read it: who knows it could have a file of his own reported.
+    pub family: u64,
 }
 
 impl Subject {
-    /// Shared by the process and all its descendants; in CMSHIM_FAMILY and in the header of their files.
-    /// No process id needs more than 22 bits (PID_MAX_LIMIT, include/linux/threads.h).
-    pub fn family(&self) -> u64 {
-        self.start_time << 22 | u64::from(self.pid)
-    }
-
     fn arguments(&self, helper: &str) -> [OsString; 4] {
         [
             helper.into(),
@@ -61,6 +60,7 @@ impl Subject {
             pid: pid.parse().ok()?,
             start_time: start_time.parse().ok()?,
             program: program.clone(),
+            family: std::env::var(FAMILY_VARIABLE).ok()?.parse().ok()?,
         })
     }
 }

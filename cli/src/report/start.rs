@@ -1,7 +1,9 @@
 //! Before the program is executed: the reporter is started, through a starter that ends at once.
 
+use std::collections::hash_map::RandomState;
 use std::ffi::OsString;
 use std::fs::{File, OpenOptions};
+use std::hash::{BuildHasher, Hasher};
 use std::io::{Error, IsTerminal, PipeWriter, Result, Write};
 use std::os::fd::RawFd;
 use std::os::unix::fs::OpenOptionsExt;
@@ -83,13 +85,17 @@ fn started(
         pid: std::process::id(),
         start_time: own_start_time()?,
         program: program.to_owned(),
+        family: RandomState::new().build_hasher().finish().max(1),
     };
+    let family = OsString::from(subject.family.to_string());
     let ended = pidfd_open(getpid(), PidfdFlags::empty())?;
     let (reading, mut pipe) = std::io::pipe()?;
     let status = Command::new(std::env::current_exe()?)
         .args(subject.arguments(STARTER))
         // It looks for statistics where the program has its own.
         .envs(variables.iter().map(|(name, value)| (name, value)))
+        // Arguments everybody can read.
+        .env(FAMILY_VARIABLE, &family)
         .stdin(ended)
         .stdout(reading)
         .stderr(target.map_or_else(Stdio::inherit, Stdio::from))
@@ -100,7 +106,7 @@ fn started(
     pipe.write_all(&super::now().to_ne_bytes())?;
     Ok(Started {
         pipe,
-        variable: (FAMILY_VARIABLE.into(), subject.family().to_string().into()),
+        variable: (FAMILY_VARIABLE.into(), family),
     })
 }
 

@@ -2,6 +2,8 @@
 
 use cmshim_core::stats::{Counter, Histogram, Phase, BATCH_SIZES};
 
+use rustix::process::geteuid;
+
 use super::Subject;
 use crate::stats::age::Now;
 use crate::stats::open::Found;
@@ -18,15 +20,19 @@ impl<'a> Sum<'a> {
     pub fn of(found: &'a [Found], subject: &Subject) -> Sum<'a> {
         // Start times count from the boot.
         let boot_id = Now::here().boot_id;
-        // It may have emptied its environment, with the number of the family in it.
+        let user = geteuid();
+        // It may have emptied its environment, with the number of the family in it. Everybody knows its process id.
         let own = |f: &&Found| {
             let header = &f.stats.header;
             (header.pid, header.start_time) == (subject.pid, subject.start_time)
+                && header.uid == user.as_raw()
         };
-        let mine = |f: &&Found| {
+        // Only root's programs can become another user's.
+        let family = |f: &&Found| {
             let header = &f.stats.header;
-            (header.family == subject.family() || own(f)) && boot_id == Some(header.boot_id)
+            header.family == subject.family && (user.is_root() || header.uid == user.as_raw())
         };
+        let mine = |f: &&Found| (family(f) || own(f)) && boot_id == Some(f.stats.header.boot_id);
         let files: Vec<&Found> = found.iter().filter(mine).collect();
         // It has several where it executed another program: the last one tells how it ended.
         let own = files.iter().copied().rfind(own);

@@ -24,7 +24,7 @@ pub fn wait(subject: &Subject) -> Result<()> {
     let took = Duration::from_nanos(ended.saturating_sub(began));
     let scan = scan_of(vec![subject.program.clone()], |_| {});
     let sum = Sum::of(&scan.found, subject);
-    let left = remaining::remaining(subject.family());
+    let left = remaining::remaining(subject.family);
     let report = text::report(subject, took, &sum, scan.not_ours, &left);
     stderr().write_all(report.as_bytes())
 }

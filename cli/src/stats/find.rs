@@ -116,12 +116,15 @@ fn of_process(pid: u32) -> Result<Found, Failure> {
     for candidate in few(with_id).0 {
         let owner = candidate.owner;
         if process.as_ref().is_some_and(|p| !p.may_have_made(owner)) {
-            let why = format!("it belongs to user {owner}, and process {pid} does not");
-            refused = refused.or(Some(told(&candidate.path, &Refused::Because(why))));
+            refused = refused.or(Some(told(&candidate.path, &not_of(pid, owner))));
             continue;
         }
         match candidate.open() {
-            Ok(file) => found.push(file),
+            Ok(file) if file.stats.header.pid == pid => found.push(file),
+            Ok(file) => {
+                let why = format!("it says that it is of process {}", file.stats.header.pid);
+                refused = Some(told(&candidate.path, &Refused::Because(why)));
+            }
             Err(why) => refused = Some(told(&candidate.path, &why)),
         }
     }
@@ -139,6 +142,11 @@ fn of_process(pid: u32) -> Result<Found, Failure> {
         ));
     }
     Ok(best)
+}
+
+fn not_of(pid: u32, owner: u32) -> Refused {
+    let why = format!("it belongs to user {owner}, and process {pid} does not");
+    Refused::Because(why)
 }
 
 fn nothing(whose: &str, directories: &[PathBuf], not_ours: usize) -> Failure {
@@ -242,17 +250,11 @@ impl Candidate {
     /// or was before it.
     fn open(&self) -> Result<Found, Refused> {
         let found = open::listed(&self.directory, &self.name, &self.path)?;
-        let header = &found.stats.header;
-        if header.pid != self.pid {
-            let why = format!("it says that it is of process {}", header.pid);
-            return Err(Refused::Because(why));
-        }
-        let same = |p: &Process| p.start_time == Some(header.start_time);
-        let process = Process::with_id(self.pid).filter(same);
-        if process.is_some_and(|p| !p.may_have_made(header.uid)) {
-            let (uid, pid) = (header.uid, self.pid);
-            let why = format!("it belongs to user {uid}, and process {pid} does not");
-            return Err(Refused::Because(why));
+        let (pid, uid) = (found.stats.header.pid, found.stats.header.uid);
+        let same = |p: &Process| p.start_time == Some(found.stats.header.start_time);
+        let process = Process::with_id(pid).filter(same);
+        if process.is_some_and(|p| !p.may_have_made(uid)) {
+            return Err(not_of(pid, uid));
         }
         Ok(found)
     }
