@@ -15,7 +15,7 @@ TARGET := $(abspath $(or $(CARGO_TARGET_DIR),target))
 CARGO_QUIET := $(if $(filter 1,$(V)),,--quiet)
 
 .DEFAULT_GOAL := build
-.PHONY: help setup build install deb rpm package-test aarch64 header matrix pictures docs check c-tests lab lab-shell test test-quick bench demo clean
+.PHONY: help setup build install deb rpm package-test aarch64 header matrix pictures docs check c-tests lab lab-shell test test-quick bench soak demo clean
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /\1\t/' | awk -F'\t' '{ printf "  make %-12s %s\n", $$1, $$2 }'
@@ -78,6 +78,9 @@ test: setup ## all tests: unit, C programs, lab
 
 test-quick: setup ## what needs no guest, and one short guest, with the debug build: for the inner loop
 	$(Q)tools/test quick
+
+soak: setup build c-tests ## 1,000 random programs bare and preloaded (RANDOM_FIRST=SEED, RANDOM_SEEDS=COUNT)
+	$(Q)RANDOM_SEEDS=$${RANDOM_SEEDS:-1000} c-tests/random/run
 
 demo: setup build c-tests ## an unmodified program under cmshim, and three failing connections explained
 	$(Q)c-tests/lab/demo
