@@ -114,7 +114,10 @@ for name in "${servers[@]}"; do
     ends "$name"
     sed -n 's/^server: traffic class //p' "$LAB_TMP/$name.out" | tr '\n' ' ' >"$LAB_TMP/$name.classes"
 done
-equal "classes of bare" "40 0 40 40 48 48 0 0 0 0 0 0" "$(sed 's/ $//' "$LAB_TMP/bare.classes")"
+# Where librdmacm is bound to itself (docs/testing.md), a class does not reach what rdma_create_ep does inside.
+inner=40
+[ "${LAB_ROOT:-}" != bsymbolic ] || inner=0
+equal "classes of bare" "40 0 40 $inner 48 48 0 0 0 0 0 0" "$(sed 's/ $//' "$LAB_TMP/bare.classes")"
 for name in "${servers[@]:1}"; do
     case $name in # a synchronous listener has one address
         endpoint) classes="104 40 0" ;;
