@@ -15,7 +15,7 @@ TARGET := $(abspath $(or $(CARGO_TARGET_DIR),target))
 CARGO_QUIET := $(if $(filter 1,$(V)),,--quiet)
 
 .DEFAULT_GOAL := build
-.PHONY: help setup build install deb rpm package-test aarch64 header matrix pictures docs check c-tests lab lab-shell test test-quick bench soak demo clean
+.PHONY: help setup build install deb rpm package-test aarch64 header matrix pictures docs check c-tests lab lab-shell test test-quick test-all bench soak demo clean
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /\1\t/' | awk -F'\t' '{ printf "  make %-12s %s\n", $$1, $$2 }'
@@ -73,7 +73,7 @@ lab-shell: setup build c-tests ## a shell in a guest; TOPOLOGY=no-device, one-de
 	$(Q)$(if $(filter siw,$(TOPOLOGY)),tools/siw)
 	$(Q)LAB_ROOT=$(lab_root) c-tests/lab/shell $(or $(TOPOLOGY),one-device)
 
-test: setup ## all tests: unit, C programs, lab
+test: setup ## all tests: unit, C programs, lab; a few of the lab on other roots and over iWARP
 	$(Q)tools/test
 
 test-quick: setup ## what needs no guest, and one short guest, with the debug build: for the inner loop
@@ -81,6 +81,9 @@ test-quick: setup ## what needs no guest, and one short guest, with the debug bu
 
 soak: setup build c-tests ## 1,000 random programs bare and preloaded (RANDOM_FIRST=SEED, RANDOM_SEEDS=COUNT)
 	$(Q)RANDOM_SEEDS=$${RANDOM_SEEDS:-1000} c-tests/random/run
+
+test-all: setup ## the same as test, with the whole lab on each root (docs/testing.md): hours without KVM
+	$(Q)tools/test all
 
 demo: setup build c-tests ## an unmodified program under cmshim, and three failing connections explained
 	$(Q)c-tests/lab/demo
