@@ -4,6 +4,7 @@ use cmshim_core::tenant::tokens::{take, take_among};
 use cmshim_core::tenant::Rate;
 use proptest::prelude::*;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed, Ordering::SeqCst};
+use std::sync::Barrier;
 use std::time::Instant;
 
 const S: u64 = 1_000_000_000;
@@ -198,4 +199,32 @@ fn many_who_have_a_word_each_share_one_bucket() {
     let most = most(&rate, clock() - 1_000 * S);
     assert!(taken as f64 <= most, "{taken} of {most}");
     assert!(taken >= u64::from(rate.burst), "{taken}");
+}
+
+/// At one moment, all at once: what a full bucket has, and not one more.
+#[test]
+fn many_who_have_a_word_each_take_no_more_than_the_burst() {
+    let rate = Rate {
+        per_s: 1.0,
+        burst: 100,
+    };
+    for _ in 0..200 {
+        let words: [AtomicU64; 4] = Default::default();
+        let begin = Barrier::new(words.len());
+        let taken: u32 = std::thread::scope(|scope| {
+            let work = |own: usize| {
+                let (words, begin) = (&words, &begin);
+                move || {
+                    let take = || take_among(&words[own], || others(words, own), 1_000 * S, &rate);
+                    begin.wait();
+                    (0..100)
+                        .map(|_| u32::from(take() == Ok(Ok(()))))
+                        .sum::<u32>()
+                }
+            };
+            let threads: Vec<_> = (0..words.len()).map(|n| scope.spawn(work(n))).collect();
+            threads.into_iter().map(|t| t.join().unwrap()).sum()
+        });
+        assert!((1..=rate.burst).contains(&taken), "{taken}");
+    }
 }
