@@ -2,7 +2,8 @@
 # How slow this guest is, measured by a fixed work: in percent of what an idle emulated guest needs, into /run/lab-slowness.
 # Sourced by setup.sh. What is made of it: include/patience.sh.
 
-PULSE_REFERENCE=60000 # microseconds that one beat takes in an idle emulated guest
+# Microseconds of one beat in an idle emulated guest, rounded up: a guest with one processor has needed less on a busy machine.
+PULSE_REFERENCE=60000
 PULSE_BEATS=6         # so many beats are looked at together
 
 # A program's start and some work of the shell's own; sets $took to its microseconds.
