@@ -2,7 +2,7 @@
 
 mod common;
 
-use cmshim_core::pool::{Book, Front, Job, Key, Miss, Settings, Taken, QPT_UC};
+use cmshim_core::pool::{Book, Front, Job, Key, Miss, Scope, Settings, Taken, QPT_UC};
 use common::{bundle, key, CONTEXT, CQ, PD};
 use std::sync::Arc;
 use std::time::Instant;
@@ -147,4 +147,19 @@ fn nor_do_those_that_come_with_their_own_queues() {
         assert_eq!(all(&mut book, &front, &other, now), theirs, "{what}");
         assert_eq!(all(&mut book, &front, &bundle(), now), ours, "{what}");
     }
+}
+
+/// A provider without locks: nothing is made ahead, and a creation says why.
+#[test]
+fn nothing_lies_ready_where_only_the_programs_threads_may() {
+    let now = Instant::now();
+    let (mut book, front) = book(false);
+    let mut n = 0;
+    assert!(!fill(&mut book, &key(), now, &mut n).is_empty());
+    book.no_threads();
+    let evicted = book.evict(Scope::All);
+    book.end(evicted.flight);
+    assert!(front.take::<u32>(&key()).is_none());
+    assert_eq!(book.take(&key(), now), Taken::Miss(Miss::Threads));
+    assert!(fill(&mut book, &key(), now, &mut n).is_empty());
 }

@@ -37,6 +37,7 @@ impl Counts {
             Miss::Unknown => Some(Bypass::PoolUnknown),
             Miss::Changed => Some(Bypass::PoolChanged),
             Miss::Extended => Some(Bypass::PoolAttributes),
+            Miss::Threads => Some(Bypass::PoolThreads),
         });
     }
 

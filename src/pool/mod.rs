@@ -14,6 +14,7 @@ pub mod fork;
 pub mod objects;
 mod probe;
 pub mod recycle;
+mod threads;
 
 use crate::abi::verbs::{IbvQp, IbvQpCap};
 use crate::boundary::shim::Shim;

@@ -1,7 +1,7 @@
 //! The objects that queue pairs stand on. Only those that came through us are used: what was created
 //! past us may be destroyed past us, and a ready queue pair would make that fail.
 
-use super::{enabled, events, evict};
+use super::{enabled, events, evict, threads};
 use crate::abi::verbs::{IbvContext, IbvCq, IbvPd, IbvSrq};
 use crate::boundary::shim::Shim;
 use cmshim_core::pool::Scope;
@@ -13,6 +13,7 @@ use cmshim_core::pool::Scope;
 pub unsafe fn opened(shim: &Shim, context: *const IbvContext) {
     // SAFETY: as promised by the caller.
     if let Some(open) = unsafe { context.as_ref() }.filter(|_| enabled(shim)) {
+        threads::look(shim, open);
         let pool = &shim.state().pool;
         pool.with(shim, |book| {
             book.opened(context as usize);
@@ -33,8 +34,12 @@ pub unsafe fn pd_made(shim: &Shim, pd: *const IbvPd) {
         let device = unsafe { domain.context.as_ref() }.map_or(0, |open| open.device as usize);
         let pool = &shim.state().pool;
         pool.with(shim, |book| {
-            book.pd(pd as usize, context);
-            book.belongs(context, device);
+            // One that was opened past us, by mlx5dv_open_device for example, may be one that only the program's own threads
+            // may use: its buffers come from functions of the program (mlx5dv_set_context_attr).
+            if book.is_open(context) {
+                book.pd(pd as usize, context);
+                book.belongs(context, device);
+            }
         });
     }
 }

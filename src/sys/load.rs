@@ -45,7 +45,7 @@ unsafe fn own_variables(env: *const *const c_char) -> Variables {
     while let Some(entry) = unsafe { at.as_ref() }.filter(|e| !e.is_null()) {
         // SAFETY: as promised by the caller.
         let entry = unsafe { CStr::from_ptr(*entry) }.to_bytes();
-        if entry.starts_with(b"CMSHIM_") {
+        if entry.starts_with(b"CMSHIM_") || entry.starts_with(b"MLX5_SINGLE_THREADED=") {
             let end = entry.iter().position(|b| *b == b'=').unwrap_or(entry.len());
             let (name, value) = entry.split_at(end);
             let value = value.get(1..).unwrap_or_default();
@@ -60,7 +60,7 @@ unsafe fn own_variables(env: *const *const c_char) -> Variables {
     found
 }
 
-/// The `CMSHIM_*` variables that the program was started with.
+/// The `CMSHIM_*` variables that the program was started with, and those of a provider that matter to us.
 pub fn variables() -> Variables {
     let kept = VARIABLES.load(Ordering::Acquire);
     // SAFETY: null, or from Box::into_raw and never changed or freed.

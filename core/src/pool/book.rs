@@ -152,6 +152,7 @@ pub struct Book<T> {
     /// So often, those made ahead went unused with their completion queue; by key without it.
     pub(super) wasted: Map<Key, u32>,
     pub(super) recycling: Recycling,
+    no_threads: bool,
 }
 
 impl<T: Small> Book<T> {
@@ -173,6 +174,7 @@ impl<T: Small> Book<T> {
             tidy: false,
             wasted: Map::default(),
             recycling: Recycling::default(),
+            no_threads: false,
         }
     }
 
@@ -208,6 +210,16 @@ impl<T: Small> Book<T> {
         self.srqs.insert(srq, ());
     }
 
+    /// Is the device known to be open?
+    pub fn is_open(&self, context: usize) -> bool {
+        self.contexts.contains_key(&context)
+    }
+
+    /// Only threads of the program may make and destroy queue pairs from now on: nothing is made ahead any more.
+    pub fn no_threads(&mut self) {
+        self.no_threads = true;
+    }
+
     /// The device is gone or failed: nothing is made on it any more.
     pub fn gone(&mut self, context: usize) {
         self.contexts.entry(context).or_default().gone = true;
@@ -222,6 +234,8 @@ impl<T: Small> Book<T> {
             && (key.srq == 0 || self.srqs.contains_key(&key.srq));
         if !matches!(key.qp_type, QPT_RC | QPT_UC) {
             Some(Miss::Type)
+        } else if self.no_threads {
+            Some(Miss::Threads)
         } else if !known {
             Some(Miss::Unknown)
         } else if self.contexts.get(&key.context).is_none_or(|c| c.gone) {

@@ -88,10 +88,12 @@ pub enum Miss {
     Changed,
     /// Attributes of the extended structure.
     Extended,
+    /// The program's own threads alone may touch its queues: the provider takes no locks.
+    Threads,
 }
 
 impl Miss {
-    pub const ALL: [Miss; 7] = [
+    pub const ALL: [Miss; 8] = [
         Miss::First,
         Miss::Empty,
         Miss::Type,
@@ -99,6 +101,7 @@ impl Miss {
         Miss::Device,
         Miss::Changed,
         Miss::Extended,
+        Miss::Threads,
     ];
 
     /// A word for lists of counters.
@@ -111,6 +114,7 @@ impl Miss {
             Miss::Device => "device",
             Miss::Changed => "changed",
             Miss::Extended => "extended",
+            Miss::Threads => "threads",
         }
     }
 }

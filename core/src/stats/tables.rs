@@ -99,6 +99,7 @@ table! {
         PoolType "pool_type" Count "queue pairs" "A type that the pool does not keep: neither RC nor UC";
         PoolUnknown "pool_unknown" Count "queue pairs" "A protection domain or queue that was not created through the shim in this process";
         PoolChanged "pool_changed" Count "queue pairs" "The device changed more of the attributes than the capabilities";
+        PoolThreads "pool_threads" Count "queue pairs" "The provider was told that the program has one thread, and takes no locks (MLX5_SINGLE_THREADED)";
     }
 }
 

@@ -67,13 +67,20 @@ shown program 'plain 5: sq_sig_all is 1 now'
 by_passed pool_changed 6
 counted '.counters.pool_hits == 0 and .counters.pool_filled == 0'
 unset STRANGE OWN_PRELOAD
+# A provider without locks: no thread of ours may be on the program's queues.
+export MLX5_SINGLE_THREADED=1
+alike single_threaded "$pool/passed_by" plain
+by_passed pool_threads 6
+counted '.counters.pool_filled == 0'
+says program 'MLX5_SINGLE_THREADED=1: the pool is off'
+unset MLX5_SINGLE_THREADED
 alike threads "$pool/threads"
 says program 'pool: hits [1-9]'
 
 # A fork while some lie ready: parent and child have a pool of their own, and neither leaves anything on the other's objects.
 alike forked "$pool/forked" apart
 shown program 'child exit status 7'
-says program 'pool: hits [1-9][^;]*; misses: [^;]*unknown 6;'
+says program 'pool: hits [1-9][^;]*; misses: [^;]*unknown 12;' # and what stands on the device that it inherited
 [ "$(grep -c 'pool: hits [1-9]' "$(log_of program)")" = 2 ] || fault "not both have a pool: $(<"$(log_of program)")"
 # The child goes on as a daemon, and destroys what it inherited.
 alike forked_daemon "$pool/forked" daemon

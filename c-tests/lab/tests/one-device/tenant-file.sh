@@ -15,7 +15,7 @@ alone() {
     shift
     while [ "$1" != -- ]; do kept+=("$1"); shift; done
     shift
-    LAB_PORT=$((port++))
+    LAB_PORT=$port
     (
         export "${kept[@]}" CMSHIM_LOG_FILE="$LAB_TMP/$name.log" LD_PRELOAD=$CMSHIM_LIB${beneath:+:$beneath}
         export CMSHIM_TENANT_POLICY=$here/$name
@@ -31,6 +31,7 @@ expected() { # NAME LINE…
 first() { printf 'default = "%s"\n' "$2" | policy "$here/$1"; }
 
 for mode in auto inline off; do
+    port=$((port + 1))
     first "half-$mode" deny
     alone "half-$mode" CMSHIM_EVENTS_MODE=$mode -- refused \
         write='version = 1|default = "deny"|[[tenant]]|name = "a"|' dribble=3000 always=refused:2500 wait=1000 \
@@ -42,6 +43,7 @@ for mode in auto inline off; do expected "half-$mode" refused 'refused: always' 
 # The keeper cannot be started once, and then; or not for a while, and no aggregator either.
 beneath=$BIN/tenant/no_threads.so
 for mode in auto thread inline off; do
+    port=$((port + 1))
     for number in 1 3; do
         name=threads-$mode-$number
         first "$name" allow
