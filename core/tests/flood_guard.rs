@@ -1,7 +1,7 @@
 //! The flood guard: nothing is lost, nothing floods.
 
-use cmshim_core::flood::Flood;
-use cmshim_core::model::{Explanation, Severity, Stage, Who};
+use cmshim_core::flood::{Flood, MAX_DATA};
+use cmshim_core::model::{Explanation, Role, Severity, Stage, Who};
 use cmshim_core::report::Report;
 use cmshim_core::tenant::reason::{encode, Code, Reason};
 use proptest::prelude::*;
@@ -22,8 +22,8 @@ fn secs(s: u64) -> Duration {
 fn the_first_passes_and_the_rest_is_counted() {
     let mut f = Flood::new(secs(10));
     assert!(f.offer(secs(0), incident(1, 7000, "A")).is_some());
-    for port in 0..100 {
-        assert!(f.offer(secs(1), incident(1, port, "A")).is_none());
+    for _ in 0..100 {
+        assert!(f.offer(secs(1), incident(1, 7000, "A")).is_none());
     }
     assert_eq!(f.next_due(), Some(secs(10)));
     assert!(f.due(secs(9)).is_empty());
@@ -32,12 +32,12 @@ fn the_first_passes_and_the_rest_is_counted() {
     let repeats = told[0].repeats.unwrap();
     assert_eq!((repeats.count, repeats.over), (100, secs(10)));
     // The storm goes on: still no single line.
-    assert!(f.offer(secs(11), incident(1, 1, "A")).is_none());
+    assert!(f.offer(secs(11), incident(1, 7000, "A")).is_none());
     assert_eq!(f.due(secs(20))[0].repeats.unwrap().count, 1);
     // A quiet window closes, and then the next one is news again.
     assert!(f.due(secs(30)).is_empty());
     assert_eq!(f.next_due(), None);
-    assert!(f.offer(secs(31), incident(1, 1, "A")).is_some());
+    assert!(f.offer(secs(31), incident(1, 7000, "A")).is_some());
 }
 
 #[test]
@@ -46,13 +46,68 @@ fn different_news_are_told_apart() {
     assert!(f.offer(secs(0), incident(1, 1, "A")).is_some());
     assert!(f.offer(secs(0), incident(2, 1, "A")).is_some());
     assert!(f.offer(secs(0), incident(1, 1, "B")).is_some());
-    assert!(f.offer(secs(0), incident(1, 2, "B")).is_none());
+    assert!(
+        f.offer(secs(0), incident(1, 2, "B")).is_some(),
+        "another listener"
+    );
     let mut link = incident(0, 0, "A");
     link.dst = Some("[fe80::1%2]:1".parse().unwrap());
     let mut other_link = link.clone();
     other_link.dst = Some("[fe80::1%3]:1".parse().unwrap());
     assert!(f.offer(secs(0), link).is_some());
     assert!(f.offer(secs(0), other_link).is_some());
+}
+
+/// Each client of a listener has a port of its own; a host without an answer has none of interest.
+#[test]
+fn ports_of_clients_and_of_silent_hosts_are_the_same_news() {
+    let mut f = Flood::new(secs(10));
+    let server = |client, listener| {
+        let mut r = incident(1, client, "REJECTED 28");
+        (r.stage, r.role) = (Stage::Accept, Role::Server);
+        r.src = Some(([10, 0, 0, 9], listener).into());
+        r
+    };
+    assert!(f.offer(secs(0), server(40_000, 7)).is_some());
+    assert!(f.offer(secs(0), server(40_001, 7)).is_none());
+    assert!(f.offer(secs(0), server(40_002, 8)).is_some());
+    let silent = |port| {
+        let mut r = incident(1, port, "ADDR_ERROR -110");
+        r.stage = Stage::Address;
+        r
+    };
+    assert!(f.offer(secs(0), silent(1)).is_some());
+    assert!(f.offer(secs(0), silent(2)).is_none());
+}
+
+#[test]
+fn refusals_with_another_reason_in_their_private_data_are_told_apart() {
+    let mut f = Flood::new(secs(10));
+    let refused = |data: &[u8]| {
+        let mut r = incident(1, 7, "REJECTED 28");
+        r.explanation.who = Who::PeerProgram;
+        r.private_data = Some(data.to_vec());
+        r
+    };
+    let mut shown = |data: &[u8]| f.offer(secs(0), refused(data)).is_some();
+    assert!(shown(b""), "a refusal without");
+    assert!(shown(b"busy\0\0"));
+    assert!(!shown(b"busy\0\0\0"), "only the padding differs");
+    assert!(!shown(b"\0\0"), "nothing but padding");
+    assert!(shown(b"wrong version"));
+    // The peer chooses what it sends: at some number the rest is counted together.
+    let more = (0..100u8).filter(|n| shown(&[b'n', *n + 1])).count();
+    assert_eq!(more, MAX_DATA - 2 + 1, "the others have a first, too");
+    assert!(!shown(b"busy"));
+    let told = f.drain(secs(1));
+    let counted: u64 = told.iter().map(|r| r.repeats.unwrap().count).sum();
+    let mixed = |r: &&Report| {
+        r.details
+            .iter()
+            .any(|d| d.contains("whatever the private data"))
+    };
+    assert_eq!(told.iter().filter(mixed).count(), 1);
+    assert_eq!(counted, 1 + 1 + 1 + 100 - (MAX_DATA as u64 - 1));
 }
 
 #[test]

@@ -160,7 +160,7 @@ pub const KEYS: &[Key] = &[
         kind: Kind::Int { min: 0, max: 3_600, unit: "s" },
         default: Preset::Int(10),
         per_program: true,
-        help: "Count the same reason for the same peer within this time instead of writing it again",
+        help: "Count the same reason from the same listener within this time instead of writing it again",
         more: "One summary line follows. 0 writes every line.",
     },
     Key {
