@@ -1,6 +1,6 @@
 //! Failed calls: the words that the facts allow.
 
-use cmshim_core::explain::{self, Blocked, CallQuery, Facts, Limit};
+use cmshim_core::explain::{self, Blocked, CallQuery, Facts, Limit, Progress};
 use cmshim_core::model::{Explanation, Role, Severity, Transport, Who};
 use std::time::Duration;
 
@@ -39,11 +39,8 @@ fn set_up() {
         .contains("descriptors"));
     assert!(call("rdma_bind_addr", libc::ENODEV)
         .summary
-        .contains("no RDMA device belongs"));
-    // The kernel's cma_check_port gives EADDRNOTAVAIL for a taken port when one side is the any-address.
-    assert!(call("rdma_bind_addr", libc::EADDRNOTAVAIL)
-        .summary
-        .contains("port is taken"));
+        .contains("no RDMA device"));
+
     assert!(call("rdma_resolve_addr", libc::ENETUNREACH)
         .summary
         .contains("no route"));
@@ -85,6 +82,7 @@ fn private_data_that_does_not_fit() {
 fn an_accept_that_came_too_late() {
     let facts = Facts {
         age: Some(Duration::from_millis(6_200)),
+        progress: Progress::Request,
         ..Facts::default()
     };
     let e = call_with("rdma_accept", libc::EINVAL, &facts);
@@ -160,7 +158,13 @@ fn attributes_of_a_connection_that_is_gone() {
         explain::call(&CallQuery {
             call: "rdma_create_qp",
             errno: libc::EINVAL,
-            facts: &facts,
+            facts: &Facts {
+                progress: match role {
+                    Role::Server => Progress::Request,
+                    _ => Progress::Unknown,
+                },
+                ..facts.clone()
+            },
             role,
             transport: Transport::Roce,
         })
@@ -176,7 +180,7 @@ fn attributes_of_a_connection_that_is_gone() {
     assert!(server.next.starts_with("Destroy the id"), "{}", server.next);
     assert_eq!(client.summary, summary);
     assert!(
-        client.cause.starts_with("The peer has ended"),
+        client.cause.starts_with("Possible: the peer has ended"),
         "{}",
         client.cause
     );
@@ -252,7 +256,7 @@ fn bad_memory() {
         ..region.clone()
     };
     let e = call_with("ibv_reg_mr", libc::EOPNOTSUPP, &odp);
-    assert!(e.summary.contains("on demand"));
+    assert!(e.summary.contains("on-demand"));
     let wraps = Facts {
         length: Some(u64::MAX),
         ..region
@@ -373,7 +377,7 @@ fn any_call_and_errno_gives_well_formed_words() {
 fn what_no_code_tells() {
     let e = explain::no_answer_yet(Duration::from_secs(5), Transport::Roce);
     assert!(e.summary.contains("for about 97 s more"));
-    assert!(e.cause.contains("Ruled out") && e.cause.ends_with('.'));
+    assert!(e.cause.contains("was resolved before") && e.cause.ends_with('.'));
     assert_eq!(e.severity, Severity::Warn);
     let blocked = Blocked {
         call: "rdma_destroy_id",

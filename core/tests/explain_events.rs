@@ -109,10 +109,10 @@ fn datagram_ids_get_a_sidr_status() {
 fn addresses_and_routes() {
     let arp = client(ev::ADDR_ERROR, -110, Transport::Unknown);
     assert_eq!(arp.who, Who::Network);
-    assert!(arp.summary.contains("no neighbour answers"));
+    assert!(arp.summary.contains("no neighbour answered"));
     let plain_nic = client(ev::ADDR_ERROR, -19, Transport::Unknown);
     assert_eq!(plain_nic.who, Who::ThisKernel);
-    assert!(plain_nic.summary.contains("without RDMA"));
+    assert!(plain_nic.summary.contains("no RDMA device serves"));
     let uverbs = client(ev::ADDR_ERROR, -1, Transport::Unknown);
     assert!(uverbs.cause.contains("uverbs"));
     let sm = client(ev::ROUTE_ERROR, -110, Transport::Ib);

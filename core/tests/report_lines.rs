@@ -1,6 +1,6 @@
 //! Golden lines, and what must hold for every line.
 
-use cmshim_core::explain::{self, CallQuery, EventQuery, Facts};
+use cmshim_core::explain::{self, CallQuery, EventQuery, Facts, Progress};
 use cmshim_core::model::{Explanation, Role, Severity, Stage, Transport, Who};
 use cmshim_core::report::{self, Device, Repeats, Report};
 use proptest::prelude::*;
@@ -99,6 +99,7 @@ fn silence_names_the_peer_in_the_command() {
 fn a_server_line_points_the_other_way() {
     let facts = Facts {
         age: Some(Duration::from_secs(6)),
+        progress: Progress::Request,
         ..Facts::default()
     };
     let mut r = refused();

@@ -10,6 +10,7 @@ use crate::reasons::subject::Subject;
 use crate::reasons::{calls, facts, refusals, waits};
 use crate::stats::Entry;
 use crate::tenant;
+use cmshim_core::explain::Progress;
 use cmshim_core::model::{Role, Stage};
 use libc::{c_int, c_void};
 
@@ -49,7 +50,7 @@ pub unsafe extern "C-unwind" fn rdma_connect(
         // SAFETY: the program's id and parameters.
         unsafe {
             calls::ended_on_id(shim, ended, id, |f, _, _| {
-                facts::private_data(f, param, facts::REQ_PRIVATE)
+                facts::parameters(f, id, param, facts::Message::Connect)
             });
         }
     });
@@ -90,12 +91,17 @@ pub unsafe extern "C-unwind" fn rdma_init_qp_attr(
 
 entry! {
     fn rdma_accept(id: *mut RdmaCmId, param: *mut RdmaConnParam) -> c_int, missing -1;
-    // SAFETY: the program's id and parameters.
-    failed |shim, ended, _rc| unsafe {
-        calls::ended_on_id(shim, ended, id, |f, record, _| {
-            f.age = calls::age(record);
-            facts::private_data(f, param, facts::REP_PRIVATE);
-        });
+    after |shim, ended, _rc| {
+        if ended.failed.is_none() {
+            shim.state().reached(IdPtr(id as usize), Progress::Accepted);
+        }
+        // SAFETY: the program's id and parameters.
+        unsafe {
+            calls::ended_on_id(shim, ended, id, |f, record, _| {
+                f.age = calls::age(record);
+                facts::parameters(f, id, param, facts::Message::Accept);
+            });
+        }
     };
 }
 

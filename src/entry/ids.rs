@@ -1,16 +1,17 @@
 //! Ids up to the route: create, bind, resolve, listen.
 
 use super::entry;
-use crate::abi::cm::{RdmaCmId, RdmaEventChannel};
+use crate::abi::cm::{port_space, RdmaCmId, RdmaEventChannel};
 use crate::boundary;
 use crate::boundary::inner::Inner;
 use crate::pool::evict;
 use crate::real;
 use crate::reasons::state::{IdPtr, IdRecord};
 use crate::reasons::subject::{given_address, Subject};
-use crate::reasons::{calls, storm};
+use crate::reasons::{calls, facts, storm};
 use crate::stats::{self, Entry};
 use crate::tenant;
+use cmshim_core::explain::Progress;
 use cmshim_core::model::{Role, Stage};
 use libc::{c_int, c_void, sockaddr};
 
@@ -40,20 +41,38 @@ pub unsafe extern "C-unwind" fn rdma_create_id(
         if rc == 0 {
             // SAFETY: success stored the new id there.
             let new = unsafe { *id };
-            shim.state()
-                .put(IdPtr(new as usize), IdRecord::since(ended.began()));
+            let record = IdRecord {
+                progress: Progress::New,
+                ..IdRecord::since(ended.began())
+            };
+            shim.state().put(IdPtr(new as usize), record);
             stats::learned(ended.mark, Some(new), None);
         }
-        calls::ended(shim, ended, || Subject::of_port_space(ps), |_| {});
+        calls::ended(
+            shim,
+            ended,
+            || Subject::of_port_space(ps),
+            |f| {
+                f.port_space_known = Some(port_space::name(ps).is_some());
+            },
+        );
     });
     rc
 }
 
 entry! {
     fn rdma_bind_addr(id: *mut RdmaCmId, addr: *mut sockaddr) -> c_int, missing -1;
-    // SAFETY: the program's id and address.
-    failed |shim, ended, _rc| unsafe {
-        calls::ended_on_id(shim, ended, id, |_, _, subject| subject.src = given_address(addr).or(subject.src));
+    after |shim, ended, rc| {
+        if rc == 0 {
+            shim.state().reached(IdPtr(id as usize), Progress::Bound);
+        }
+        // SAFETY: the program's id and address.
+        unsafe {
+            calls::ended_on_id(shim, ended, id, |f, _, subject| {
+                subject.src = given_address(addr).or(subject.src);
+                f.addresses.odd_family = facts::odd_family(addr);
+            });
+        }
     };
 }
 
@@ -85,9 +104,11 @@ pub unsafe extern "C-unwind" fn rdma_resolve_addr(
     let rc = unsafe { real(id, src, dst, timeout_ms) };
     // SAFETY: the program's id and addresses.
     call.failed(rc, |shim, ended| unsafe {
-        calls::ended_on_id(shim, ended, id, |_, _, subject| {
-            subject.src = given_address(src).or(subject.src);
+        calls::ended_on_id(shim, ended, id, |f, _, subject| {
+            // What the id is bound to counts more than the source given (`resolve_prepare_src`, cma.c).
+            subject.src = subject.src.or(given_address(src));
             subject.dst = given_address(dst).or(subject.dst);
+            f.addresses.odd_family = facts::odd_family(dst).or_else(|| facts::odd_family(src));
         });
     });
     rc
@@ -103,7 +124,9 @@ entry! {
         shim.state().begin(IdPtr(id as usize), Stage::Route, Role::Client, call.moment());
     };
     // SAFETY: the program's id.
-    failed |shim, ended, _rc| unsafe { calls::ended_on_id(shim, ended, id, |_, _, _| {}) };
+    failed |shim, ended, _rc| unsafe {
+        calls::ended_on_id(shim, ended, id, |f, _, _| f.timeout_ms = Some(timeout_ms));
+    };
 }
 
 /// # Safety

@@ -1,13 +1,14 @@
 //! A call that failed: one line for the program's call, whatever failed inside.
 
 use super::emit::{self, Line};
+use super::facts;
 use super::state::{IdPtr, IdRecord};
 use super::subject::Subject;
 use crate::abi::cm::RdmaCmId;
-use crate::boundary::{shim::Shim, thread, Ended};
+use crate::boundary::{inner, shim::Shim, thread, Ended};
 use crate::stats::{self, Moment};
 use crate::sys::limits;
-use cmshim_core::explain::{self, CallQuery, Facts};
+use cmshim_core::explain::{self, CallQuery, Facts, Progress};
 use cmshim_core::model::{Role, Severity};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
@@ -32,8 +33,25 @@ pub unsafe fn ended_on_id(
         disconnected: record.ended,
         ..Facts::default()
     };
+    // SAFETY: as promised by the caller.
+    unsafe { facts::id(&mut facts, id) };
     add(&mut facts, &record, &mut subject);
+    facts.progress = step_back(shim, id, ended.name, &facts);
     tell(shim, ended.name, errno, facts, &subject, record.role);
+}
+
+/// How far the id had come before the call that failed. An accept that librdmacm refused, or that failed at the queue
+/// pair, was not sent: the request is open still.
+fn step_back(shim: &Shim, id: *const RdmaCmId, call: &str, facts: &Facts) -> Progress {
+    let sent = thread::inner().is_none() && !facts.over_limit();
+    let progress = shim
+        .state()
+        .with(IdPtr(id as usize), |r| r.step_back(call, sent));
+    // Of a synchronous id the events come inside its calls, and then they pass us by, too.
+    match inner::past_us() {
+        true => Progress::Unknown,
+        false => progress,
+    }
 }
 
 /// Deals with the end of a call that has no id.
@@ -123,6 +141,7 @@ fn tell(
 ) {
     facts.descriptors = opens_files(call).then(limits::descriptors).flatten();
     facts.loopback = subject.loopback();
+    facts::addresses(&mut facts, call, errno, subject);
     facts.nested = thread::inner()
         .filter(|i| i.call != call)
         .map(|i| (i.call, i.errno));

@@ -10,7 +10,7 @@ use crate::pool::recycle;
 use crate::stats::{self, Counter, Look};
 use crate::sys::limits;
 use cmshim_core::codes::{event as ev, qp_state};
-use cmshim_core::explain::{self, EventQuery};
+use cmshim_core::explain::{self, Addresses, EventQuery, Progress};
 use cmshim_core::model::{Explanation, Role, Severity, Stage};
 use cmshim_core::tenant::reason;
 use std::time::Duration;
@@ -65,6 +65,7 @@ fn take_note(shim: &Shim, e: &RdmaCmEvent, id: IdPtr, look: &Look) -> IdRecord {
         let new = IdRecord {
             role: Role::Server,
             stage: Stage::Accept,
+            progress: Progress::Request,
             ..IdRecord::since(look.moment())
         };
         state.put(id, new.clone());
@@ -72,6 +73,7 @@ fn take_note(shim: &Shim, e: &RdmaCmEvent, id: IdPtr, look: &Look) -> IdRecord {
     }
     state.with(id, |r| {
         let before = r.clone();
+        r.progress = progress(e.event).unwrap_or(r.progress);
         match e.event {
             ev::ESTABLISHED if e.status == 0 => {
                 if !r.up() {
@@ -95,6 +97,25 @@ fn take_note(shim: &Shim, e: &RdmaCmEvent, id: IdPtr, look: &Look) -> IdRecord {
             _ => {}
         }
         before
+    })
+}
+
+/// How far an event takes its id.
+fn progress(event: i32) -> Option<Progress> {
+    Some(match event {
+        ev::ADDR_RESOLVED => Progress::AddressResolved,
+        ev::ADDR_ERROR => Progress::AddressFailed,
+        ev::ROUTE_RESOLVED => Progress::RouteResolved,
+        // The kernel takes the id back to where the route can be asked for again.
+        ev::ROUTE_ERROR => Progress::AddressResolved,
+        ev::CONNECT_RESPONSE => Progress::Answered,
+        ev::ESTABLISHED => Progress::Established,
+        ev::REJECTED
+        | ev::UNREACHABLE
+        | ev::CONNECT_ERROR
+        | ev::DISCONNECTED
+        | ev::DEVICE_REMOVAL => Progress::Ended,
+        _ => return None,
     })
 }
 
@@ -141,6 +162,11 @@ unsafe fn tell(shim: &'static Shim, e: &RdmaCmEvent, before: &IdRecord, look: &L
         descriptors: (e.event == ev::ADDR_ERROR && e.status == -1)
             .then(limits::descriptors)
             .flatten(),
+        addresses: Addresses {
+            source: subject.src,
+            destination: subject.dst,
+            ..Addresses::default()
+        },
     };
     let (stage, what) = explain::place(&query);
     let explanation = slow.unwrap_or_else(|| explain::event(&query));

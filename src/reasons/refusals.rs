@@ -7,6 +7,7 @@ use super::{calls, facts};
 use crate::abi::cm::RdmaCmId;
 use crate::boundary::{shim::Shim, Ended};
 use crate::stats::{self, Counter};
+use cmshim_core::explain::Progress;
 use cmshim_core::model::{Explanation, Role, Severity, Stage, Who};
 use libc::c_void;
 
@@ -25,9 +26,9 @@ pub unsafe fn ended(
         // SAFETY: as promised by the caller.
         unsafe {
             calls::ended_on_id(shim, ended, id, |f, record, _| {
+                let length = if private_data.is_null() { 0 } else { length };
                 f.age = calls::age(record);
-                f.private_data_len = Some(u32::from(length));
-                f.private_data_max = Some(facts::REJ_PRIVATE);
+                facts::private_data(f, id, length, facts::Message::Reject);
             });
         }
         return;
@@ -36,6 +37,7 @@ pub unsafe fn ended(
     stats::probes::refusal(id as usize, 0);
     let record = shim.state().with(IdPtr(id as usize), |r| {
         r.ended = true;
+        r.progress = Progress::Rejected;
         r.clone()
     });
     if !emit::wanted(shim, Severity::Warn) {

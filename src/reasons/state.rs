@@ -9,6 +9,7 @@ use crate::stats::Moment;
 use crate::sys::gids::Gids;
 use crate::tap;
 use crate::tenant::Tenants;
+use cmshim_core::explain::Progress;
 use cmshim_core::flood::Flood;
 use cmshim_core::model::{Role, Stage};
 use std::collections::HashMap;
@@ -56,6 +57,9 @@ pub struct IdRecord {
     pub stage: Stage,
     /// When the present stage began.
     pub since: Moment,
+    pub progress: Progress,
+    /// Before the call that goes on, or the last one.
+    pub before: Progress,
     pub established: Option<Moment>,
     /// This process asked for the end.
     pub we_disconnected: bool,
@@ -84,6 +88,8 @@ impl IdRecord {
             role: Role::None,
             stage: Stage::Setup,
             since,
+            progress: Progress::Unknown,
+            before: Progress::Unknown,
             established: None,
             we_disconnected: false,
             ended: false,
@@ -93,6 +99,37 @@ impl IdRecord {
             burst: 0,
             unacked: Vec::new(),
         }
+    }
+
+    /// A call begins that takes the id further.
+    fn begin(&mut self, stage: Stage) {
+        let next = match stage {
+            Stage::Address => Progress::ResolvingAddress,
+            Stage::Route => Progress::ResolvingRoute,
+            Stage::Connect => Progress::Connecting,
+            Stage::Listen => Progress::Listening,
+            _ => return,
+        };
+        self.before = std::mem::replace(&mut self.progress, next);
+    }
+
+    /// A call failed: gives how far the id had come before it, and notes where the kernel leaves it
+    /// (`rdma_resolve_addr`, `rdma_resolve_route`, `rdma_connect_locked` and `rdma_accept` in cma.c).
+    pub fn step_back(&mut self, call: &str, accept_was_sent: bool) -> Progress {
+        let asked = match (call, self.progress) {
+            ("rdma_resolve_addr", Progress::ResolvingAddress)
+            | ("rdma_resolve_route", Progress::ResolvingRoute)
+            | ("rdma_connect" | "rdma_connect_ece", Progress::Connecting) => self.before,
+            (_, progress) => progress,
+        };
+        self.progress = match (call, asked) {
+            ("rdma_resolve_addr", Progress::New) => Progress::AddressFailed,
+            ("rdma_accept" | "rdma_accept_ece", Progress::Request) if accept_was_sent => {
+                Progress::AcceptFailed
+            }
+            _ => asked,
+        };
+        asked
     }
 
     /// Is the connection established and not over?
@@ -142,14 +179,81 @@ impl State {
         lock(&self.ids).get(&id).cloned().unwrap_or_default()
     }
 
+    /// An id came that far.
+    pub fn reached(&self, id: IdPtr, progress: Progress) {
+        self.with(id, |r| r.progress = progress);
+    }
+
     /// A stage of an id began then.
     pub fn begin(&self, id: IdPtr, stage: Stage, role: Role, at: Moment) {
         self.with(id, |r| {
             r.stage = stage;
             r.since = at;
+            r.begin(stage);
             if role != Role::None {
                 r.role = role;
             }
         });
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn at(progress: Progress) -> IdRecord {
+        IdRecord {
+            progress,
+            ..IdRecord::default()
+        }
+    }
+
+    /// What the failed call was asked of, and where it leaves the id.
+    fn after(mut record: IdRecord, call: &str) -> (Progress, Progress) {
+        (record.step_back(call, true), record.progress)
+    }
+
+    #[test]
+    fn a_call_that_failed_leaves_the_id_where_it_was() {
+        for (call, stage, before) in [
+            (
+                "rdma_resolve_route",
+                Stage::Route,
+                Progress::AddressResolved,
+            ),
+            ("rdma_connect", Stage::Connect, Progress::RouteResolved),
+            ("rdma_resolve_addr", Stage::Address, Progress::RouteResolved),
+        ] {
+            let mut record = at(before);
+            record.begin(stage);
+            assert_ne!(record.progress, before);
+            assert_eq!(after(record, call), (before, before), "{call}");
+        }
+        assert_eq!(
+            after(at(Progress::New), "rdma_listen"),
+            (Progress::New, Progress::New)
+        );
+    }
+
+    /// An event that was read inside the call of a synchronous id knows better.
+    #[test]
+    fn events_inside_the_call_count() {
+        let mut record = at(Progress::New);
+        record.begin(Stage::Address);
+        record.progress = Progress::AddressFailed;
+        let (_, left) = after(record, "rdma_resolve_addr");
+        assert_eq!(left, Progress::AddressFailed);
+    }
+
+    #[test]
+    fn only_an_accept_that_was_sent_ends_the_request() {
+        let request = || at(Progress::Request);
+        assert_eq!(
+            after(request(), "rdma_accept"),
+            (Progress::Request, Progress::AcceptFailed)
+        );
+        let mut refused_by_librdmacm = request();
+        refused_by_librdmacm.step_back("rdma_accept", false);
+        assert_eq!(refused_by_librdmacm.progress, Progress::Request);
     }
 }

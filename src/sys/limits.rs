@@ -54,13 +54,15 @@ pub fn pinned() -> Option<u64> {
 /// May this process lock more than the limit (CAP_IPC_LOCK, bit 14)?
 pub fn may_exceed_memlock() -> bool {
     const CAP_IPC_LOCK: u32 = 14;
-    status().is_some_and(|status| {
-        status
-            .lines()
-            .find_map(|l| l.strip_prefix("CapEff:"))
-            .and_then(|hex| u64::from_str_radix(hex.trim(), 16).ok())
-            .is_some_and(|caps| caps >> CAP_IPC_LOCK & 1 == 1)
-    })
+    capability(CAP_IPC_LOCK).unwrap_or(false)
+}
+
+/// Is the capability of this number in effect (capabilities(7))?
+pub fn capability(number: u32) -> Option<bool> {
+    let status = status()?;
+    let hex = status.lines().find_map(|l| l.strip_prefix("CapEff:"))?;
+    let caps = u64::from_str_radix(hex.trim(), 16).ok()?;
+    Some(caps >> number & 1 == 1)
 }
 
 /// Page size in bytes of the mapping at `address`, if it is of huge pages. Read line by line from

@@ -1,5 +1,6 @@
 //! What is asked of this process and its kernel: names, limits, sysfs.
 
+pub mod addresses;
 pub mod device;
 pub mod epoll;
 pub mod gids;

@@ -64,7 +64,7 @@ macro_rules! asyncs {
 asyncs! {
     0 CQ_ERR Error Cq ThisProcess,
         "a completion queue overran and is dead",
-        "More completions came than it has room for: the queue is smaller than the work posted on all its queue pairs, or the program does not poll it.",
+        "More completions came than it has room for. Possible: the queue is smaller than the work posted on all its queue pairs; or the program does not poll it.",
         "Make the CQ larger (ibv_create_cq) than the sum of the send and receive queues that use it";
     1 QP_FATAL Error Qp ThisKernel,
         "a queue pair failed and is in the error state",
@@ -76,7 +76,7 @@ asyncs! {
         QP;
     3 QP_ACCESS_ERR Error Qp PeerProgram,
         "a queue pair's peer touched memory that it may not",
-        "Wrong rkey, address or length, memory that was deregistered, or access flags missing at ibv_reg_mr.",
+        "Possible: wrong rkey, address or length, memory that was deregistered, or access flags missing at ibv_reg_mr.",
         QP;
     4 COMM_EST Debug Qp PeerProgram,
         "a first message arrived before the handshake was complete",
@@ -88,15 +88,15 @@ asyncs! {
         "Nothing";
     6 PATH_MIG Warn Qp ThisKernel,
         "a connection moved to its alternate path",
-        "The primary path failed, or the migration was asked for.",
+        "Possible: the primary path failed, or the migration was asked for.",
         LINK;
     7 PATH_MIG_ERR Error Qp ThisKernel,
         "a connection could not move to its alternate path",
-        "Primary and alternate path are both unusable, or the alternate path was never loaded right.",
+        "Possible: primary and alternate path are both unusable, or the alternate path was never loaded right.",
         LINK;
     8 DEVICE_FATAL Error Device ThisKernel,
         "the RDMA device failed",
-        "Firmware or hardware error, or the driver resets the device. All its resources are lost.",
+        "Possible: firmware or hardware error; or the driver resets the device. All its resources are lost.",
         "dmesg; devlink health show; all ids, QPs and CQs of this device must be destroyed and the device opened again";
     9 PORT_ACTIVE Info Port ThisKernel,
         "a port is active again",
@@ -104,7 +104,7 @@ asyncs! {
         "Nothing; rdma link show";
     10 PORT_ERR Error Port Network,
         "a port is down",
-        "The link was lost: cable, switch port, subnet manager, or the network device was set down.",
+        "Possible: cable, switch port or subnet manager; or the network device was set down.",
         LINK;
     11 LID_CHANGE Warn Port Network,
         "the LID of a port changed",
@@ -116,7 +116,7 @@ asyncs! {
         "grep -v 0x0000 /sys/class/infiniband/*/ports/*/pkeys/*";
     13 SM_CHANGE Info Port Network,
         "another subnet manager took over",
-        "The subnet manager failed over or was restarted.",
+        "Possible: the subnet manager failed over or was restarted.",
         "sminfo";
     14 SRQ_ERR Error Srq ThisKernel,
         "a shared receive queue failed",
@@ -132,11 +132,11 @@ asyncs! {
         "Nothing";
     17 CLIENT_REREGISTER Info Port Network,
         "the subnet manager asks for new registrations",
-        "It was restarted: multicast groups and services must be joined again, which the kernel does for its own.",
+        "Possible: it was restarted. Multicast groups and services must be joined again, which the kernel does for its own.",
         "Programs that joined multicast groups through umad must do so again";
     18 GID_CHANGE Info Port ThisKernel,
         "the GID table of a port changed",
-        "An IP address or VLAN was added to or removed from the network device; connections on a removed GID break.",
+        "Possible: an IP address or VLAN was added to or removed from the network device; connections on a removed GID break.",
         "ip addr; grep -v '^0000:0000:0000:0000:0000:0000' /sys/class/infiniband/*/ports/*/gids/*";
     19 WQ_FATAL Error Wq ThisKernel,
         "a work queue failed and is in the error state",

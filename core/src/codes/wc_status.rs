@@ -45,11 +45,11 @@ statuses! {
         "Nothing";
     1 LOC_LEN_ERR Error ThisProcess,
         "a length does not fit on this side",
-        "A posted receive buffer is smaller than the message that came, or a send is larger than the port or the path MTU of a datagram allows.",
+        "Possible: a posted receive buffer is smaller than the message that came, or a send is larger than the port or the path MTU of a datagram allows.",
         "Compare the size of the receive buffers with the messages of the peer; for datagrams leave 40 bytes for the GRH and look at active_mtu of ibv_devinfo";
     2 LOC_QP_OP_ERR Error ThisProcess,
         "the queue pair found something wrong in its own work request",
-        "The request does not fit the queue pair: an operation that its type does not have, too many or wrong entries of the gather list, or a queue pair in the wrong state.",
+        "Possible: the request does not fit the queue pair: an operation that its type does not have, too many or wrong entries of the gather list, or a queue pair in the wrong state.",
         "Check opcode, sg_list and num_sge of the request named by wr_id; rdma resource show qp; dmesg";
     3 LOC_EEC_OP_ERR Error ThisKernel,
         "an end-to-end context found an error of its own (reliable datagrams)",
@@ -57,7 +57,7 @@ statuses! {
         DATAGRAM;
     4 LOC_PROT_ERR Error ThisProcess,
         "a local buffer is not covered by a memory registration",
-        "The lkey in the gather list is wrong, the memory was deregistered already, it lies outside of the registration, or it belongs to another protection domain.",
+        "Possible: the lkey in the gather list is wrong, the memory was deregistered already, it lies outside of the registration, or it belongs to another protection domain.",
         "Check lkey, address and length of the request named by wr_id; rdma resource show mr";
     5 WR_FLUSH_ERR Error ThisProcess,
         "the request was thrown away, because the queue pair is in the error state",
@@ -65,23 +65,23 @@ statuses! {
         "Look for the first completion with another status, and for the DISCONNECTED event before it; the peer's log";
     6 MW_BIND_ERR Error ThisProcess,
         "a memory window could not be bound",
-        "The window and its registration do not belong together, or the registration does not allow windows (IBV_ACCESS_MW_BIND).",
+        "Possible: the window and its registration do not belong together, or the registration does not allow windows (IBV_ACCESS_MW_BIND).",
         "Check the access flags of ibv_reg_mr, and that both are in one protection domain";
     7 BAD_RESP_ERR Error PeerKernel,
         "the peer answered with a packet that was not expected",
-        "The two queue pairs are out of step: a wrong packet number or opcode, often after one side made its queue pair anew.",
+        "Possible: the two queue pairs are out of step: a wrong packet number or opcode, often after one side made its queue pair anew.",
         PEER_COMPLETIONS;
     8 LOC_ACCESS_ERR Error ThisProcess,
         "a local buffer may not be written",
-        "The registration lacks IBV_ACCESS_LOCAL_WRITE, or data came for memory that was registered only for reading.",
+        "Possible: the registration lacks IBV_ACCESS_LOCAL_WRITE, or data came for memory that was registered only for reading.",
         "Register the memory with IBV_ACCESS_LOCAL_WRITE";
     9 REM_INV_REQ_ERR Error PeerKernel,
         "the peer found our request not valid",
-        "Its queue pair does not allow the operation, its receive buffer is smaller than our message, or we ask for more RDMA reads and atomics at once than it was told.",
+        "Possible: its queue pair does not allow the operation, its receive buffer is smaller than our message, or we ask for more RDMA reads and atomics at once than it was told.",
         "Compare message size and the peer's receive buffers; responder_resources and initiator_depth of both ends; qp_access_flags on the peer";
     10 REM_ACCESS_ERR Error PeerKernel,
         "the peer does not let us read or write there",
-        "The rkey is wrong or no longer valid, the range lies outside of the registration, or it lacks the right (IBV_ACCESS_REMOTE_WRITE, READ or ATOMIC).",
+        "Possible: the rkey is wrong or no longer valid, the range lies outside of the registration, or it lacks the right (IBV_ACCESS_REMOTE_WRITE, READ or ATOMIC).",
         KEYS;
     11 REM_OP_ERR Error PeerKernel,
         "the peer could not finish our request",
@@ -89,11 +89,11 @@ statuses! {
         PEER_COMPLETIONS;
     12 RETRY_EXC_ERR Error Network,
         "the peer does not acknowledge: all retries of the transport are used up",
-        "The peer's program or host is gone, its queue pair is in the error state, the path is wrong (GID, VLAN, MTU), or packets are lost: on RoCE often priority flow control, ECN or a filter on UDP 4791.",
+        "Possible: the peer's program or host is gone, its queue pair is in the error state, the path is wrong (GID, VLAN, MTU), or packets are lost: on RoCE often priority flow control, ECN or a filter on UDP 4791.",
         "Does the peer's program still run? On the peer: rdma resource show qp; on both ends: rdma link show, ping of the RDMA address with the full MTU (ping -M do -s), and the drop counters (rdma statistic show; ethtool -S)";
     13 RNR_RETRY_EXC_ERR Error PeerProgram,
         "the peer has no receive posted (receiver not ready), and all retries are used up",
-        "The peer's program posted no receives, too few, or too late; a shared receive queue ran empty.",
+        "Possible: the peer's program posted no receives, too few, or too late; a shared receive queue ran empty.",
         "On the peer: post receives before the connection is accepted, and more of them; on this side rnr_retry_count 7 of rdma_connect and rdma_accept retries for ever";
     14 LOC_RDD_VIOL_ERR Error ThisKernel,
         "the reliable datagram domains do not agree",
@@ -105,7 +105,7 @@ statuses! {
         DATAGRAM;
     16 REM_ABORT_ERR Error PeerProgram,
         "the peer gave up the operation",
-        "Its queue pair was reset or suspended while it worked on the request.",
+        "Possible: its queue pair was reset or suspended while it worked on the request.",
         PEER_COMPLETIONS;
     17 INV_EECN_ERR Error ThisKernel,
         "the number of an end-to-end context is not valid (reliable datagrams)",
@@ -117,7 +117,7 @@ statuses! {
         DATAGRAM;
     19 FATAL_ERR Error ThisKernel,
         "the device failed and cannot tell what became of the request",
-        "It was reset or removed, or its driver found it broken.",
+        "Possible: it was reset or removed, or its driver found it broken.",
         DEVICE;
     20 RESP_TIMEOUT_ERR Error Network,
         "the peer did not respond in time",
@@ -129,7 +129,7 @@ statuses! {
         "Print vendor_err of the completion and look it up at the device's vendor; dmesg";
     22 TM_ERR Error ThisProcess,
         "a request of tag matching failed",
-        "The tag list is not in step with the device, or an entry is gone.",
+        "Possible: the tag list is not in step with the device, or an entry is gone.",
         "Check the arguments of ibv_post_srq_ops, and that the device offers tag matching: ibv_devinfo -v";
     23 TM_RNDV_INCOMPLETE Warn ThisProcess,
         "a message of tag matching came only in part; the program must fetch the rest",

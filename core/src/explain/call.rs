@@ -1,5 +1,6 @@
 //! Failed calls: which module knows the words for which call, and what any errno means anywhere.
 
+use super::progress::Progress;
 use super::query::{CallQuery, Descriptors};
 use super::{connect, memory, qp, resolve, setup, words};
 use crate::codes::errno;
@@ -8,7 +9,7 @@ use crate::model::{Explanation, Numbers, Severity, Who};
 /// Explains a failed call of librdmacm or libibverbs.
 pub fn call(q: &CallQuery) -> Explanation {
     if let Some((inner, number)) = q.facts.nested {
-        if inner != q.call && !too_late_inside(q, inner, number) && !only_tried(q, inner) {
+        if inner != q.call && !own_words_fit(q, inner, number) && !only_tried(q, inner) {
             return nested(q, inner, number);
         }
     }
@@ -24,10 +25,14 @@ pub fn call(q: &CallQuery) -> Explanation {
     e
 }
 
-/// An accept asks the kernel for the attributes of the queue pair first, and that fails when the
-/// client has withdrawn (`cm_init_qp_rtr_attr` in cm.c): the accept's own words fit better.
-fn too_late_inside(q: &CallQuery, inner: &str, number: i32) -> bool {
-    inner == "rdma_init_qp_attr" && number == 22 && q.call.starts_with("rdma_accept")
+/// An accept asks the kernel for the attributes of the queue pair first, and moves it. Either fails where the client has
+/// withdrawn (`cm_init_qp_rtr_attr` in cm.c) or where there is no open request: the accept's own words fit better.
+fn own_words_fit(q: &CallQuery, inner: &str, number: i32) -> bool {
+    let progress = q.facts.progress;
+    let no_request = progress.is_known() && progress != Progress::Request;
+    q.call.starts_with("rdma_accept")
+        && number == 22
+        && (inner == "rdma_init_qp_attr" || (inner == "ibv_modify_qp" && no_request))
 }
 
 /// The first channel of a process tries whether the kernel knows AF_IB, by an id of its own (`ucma_set_af_ib_support`
@@ -140,53 +145,53 @@ fn generic(q: &CallQuery) -> Explanation {
         ),
         // rdmacg_try_charge in kernel/cgroup/rdma.c
         11 if makes_object(q.call) => kernel(
-            "the limit of an rdma cgroup is reached",
-            "The container or service may not have more RDMA handles or objects.",
+            "probably the limit of an rdma cgroup is reached",
+            "The kernel gives EAGAIN when the container or service may not have more RDMA handles or objects.",
             "Compare rdma.current with rdma.max in /sys/fs/cgroup, in the group that /proc/PID/cgroup names",
         ),
         2 if is_cm => own(
             "the kernel does not know this id",
-            "It was destroyed before, or belongs to another process.",
+            "Possible: it was destroyed before; or it belongs to another process.",
             "Look for a use of the id after rdma_destroy_id",
         ),
         5 => kernel(
             "the RDMA device is gone or no longer works",
-            "It was removed or reset while the program held it.",
+            "Possible: it was removed or reset while the program held it.",
             "dmesg; rdma link show; devlink health show",
         ),
         9 => own(
             "a file descriptor is not open",
-            "The event channel or device was closed before, perhaps by a loop that closes all descriptors after a fork.",
+            "Possible: the event channel or device was closed before; or a loop closed all descriptors after a fork.",
             "ls -l /proc/PID/fd",
         ),
         12 => kernel(
             "out of memory or of a device resource",
-            "The kernel, the device or the limit of locked memory has nothing left.",
+            "Possible: the kernel, the device or the limit of locked memory has nothing left.",
             "ulimit -l; rdma resource show; free -m; dmesg",
         ),
         13 | 1 if is_cm => kernel(
             "not permitted",
-            "A process that forked or changed its user cannot use the descriptors that it opened before; or /dev/infiniband/rdma_cm is not accessible.",
+            "Possible: the process forked or changed its user, and then cannot use the channels that it opened before; or /dev/infiniband/rdma_cm is not accessible.",
             "ls -l /dev/infiniband; open the channel after the fork or change of user",
         ),
         13 | 1 => kernel(
             "not permitted",
-            "The device file is not accessible, memory locking is not allowed, or the right (CAP_NET_RAW, CAP_IPC_LOCK) is missing.",
+            "Possible: the device file is not accessible; memory locking is not allowed; or a right (CAP_NET_RAW, CAP_IPC_LOCK) is missing.",
             "ls -l /dev/infiniband; ulimit -l; id",
         ),
         14 => own(
             "a pointer leads to no memory",
-            "The address given is not mapped, or not with the needed rights.",
+            "Possible: an address given is not mapped, or not with the needed rights.",
             "Check the address against /proc/PID/maps",
         ),
         16 => own(
             "still in use",
-            "Something made from it exists: QPs on a CQ, PD or SRQ, memory on a PD, work in flight.",
+            "Possible: something made from it exists (QPs on a CQ, PD or SRQ, memory on a PD); or work is in flight.",
             "rdma resource show; destroy what depends on it first",
         ),
         19 => kernel(
             "no such device",
-            "The RDMA device was removed, or its driver is not loaded.",
+            "Possible: the RDMA device was removed; or its driver is not loaded.",
             "rdma link show; ls /sys/class/infiniband; dmesg",
         ),
         22 => own(
@@ -197,17 +202,17 @@ fn generic(q: &CallQuery) -> Explanation {
         23 | 24 => descriptors(q.errno),
         28 => kernel(
             "a table is full",
-            "The device or the kernel has no room for one more.",
+            "Possible: the device or the kernel has no room for one more.",
             "rdma resource show; ibv_devinfo -v",
         ),
         38 | 95 => kernel(
             "not supported",
-            "This device, driver or kernel does not have the function.",
+            "Possible: this device, its driver or this kernel does not have the function.",
             "ibv_devinfo -v; uname -r; ethtool -i of the network device",
         ),
         61 if is_cm => kernel(
             "the kernel answered less than asked",
-            "librdmacm and the kernel do not agree about a structure, or something stands between them.",
+            "Possible: librdmacm and the kernel do not agree about a structure; or something stands between them.",
             "uname -r; compare the versions of rdma-core and the kernel",
         ),
         100 => kernel("the network device is down", "", "ip link show; rdma link show"),
@@ -215,7 +220,7 @@ fn generic(q: &CallQuery) -> Explanation {
             Who::Network,
             Severity::Error,
             "timed out",
-            "The device or the peer did not answer.",
+            "Possible: the device or the peer did not answer.",
             "dmesg; rdma link show; ip neigh",
         ),
         0 => kernel(

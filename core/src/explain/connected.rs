@@ -49,7 +49,7 @@ fn no_goodbye(q: &EventQuery) -> Explanation {
         "",
         "the peer did not answer our disconnect",
     )
-    .with_cause("It died or was cut off before; the connection is gone on this side in any case.")
+    .with_cause("Possible: it died or was cut off before; or this host could not send. The connection is gone on this side in any case.")
     .with_next("Is the peer alive? ping PEER; ip neigh")
 }
 
@@ -62,7 +62,7 @@ fn reset() -> Explanation {
         "",
         "the connection was reset by the peer",
     )
-    .with_cause("Its program died or destroyed the queue pair without a disconnect, or its host was restarted.")
+    .with_cause("Possible: its program died or destroyed the queue pair without a disconnect; or its host was restarted.")
     .with_next("Read the peer's log at this moment. On the peer: dmesg")
 }
 
@@ -98,7 +98,7 @@ pub fn device_removal() -> Explanation {
         "",
         "the local RDMA device is being removed",
     )
-    .with_cause("Driver unload or reset, firmware error recovery, PCI hot-unplug, rdma link delete, or a namespace that goes away. The removal waits until the program has destroyed its ids and resources.")
+    .with_cause("Possible: driver unload or reset, firmware error recovery, PCI hot-unplug, rdma link delete, or a namespace that goes away. The removal waits until the program has destroyed its ids and resources.")
     .with_next("dmesg; rdma link show; programs that still hold it: rdma resource show cm_id")
 }
 
@@ -110,7 +110,7 @@ pub fn addr_change() -> Explanation {
         "",
         "the network device below this connection changed its hardware address",
     )
-    .with_cause("A bond failed over to another port. The kernel keeps the connection, but packets may go nowhere.")
+    .with_cause("Possible: a bond failed over to another port. The kernel keeps the connection, but packets may go nowhere.")
     .with_next("ip -s link show; cat /proc/net/bonding/*; connect again if traffic stops")
 }
 
@@ -138,13 +138,13 @@ pub fn multicast_error(q: &EventQuery) -> Explanation {
                 None => "the group was joined, but the queue pair could not be attached to it".into(),
             },
         )
-        .with_cause("The QP is not of type UD, or the device's limit of multicast attachments is reached.")
+        .with_cause("Possible: the QP is not of type UD; or the device's limit of multicast attachments is reached.")
         .with_next("ibv_devinfo -v (max_mcast_grp, max_mcast_qp_attach)"),
         (-110, _) => e(Who::Network, "the subnet manager did not answer the join".into())
-            .with_cause("No subnet manager runs, or it is overloaded.")
+            .with_cause("Possible: no subnet manager runs; or it is overloaded.")
             .with_next("sminfo; ibstat"),
         (-102, _) => e(Who::Network, "the membership was lost and must be joined again".into())
-            .with_cause("The port or the subnet manager went through a reset.")
+            .with_cause("Possible: the port or the subnet manager went through a reset.")
             .with_next("Leave and join the group again; sminfo"),
         (status, _) => e(
             Who::Network,

@@ -112,7 +112,7 @@ fn librdmacm_failed(q: &EventQuery) -> Explanation {
         .with_cause(if call == "ibv_modify_qp" {
             super::qp::modify_cause(number, None)
         } else {
-            "The peer gave up in the meantime, or the device is gone."
+            "Possible: the peer gave up in the meantime; or the device is gone."
         })
         .with_next(next),
         None => Explanation::new(
@@ -122,7 +122,7 @@ fn librdmacm_failed(q: &EventQuery) -> Explanation {
             "",
             "the peer accepted, but librdmacm could not bring the queue pair up",
         )
-        .with_cause("The status is librdmacm's own: moving the QP to RTR or RTS failed, or the peer gave up in the meantime.")
+        .with_cause("The status is librdmacm's own. Possible: moving the QP to RTR or RTS failed; or the peer gave up in the meantime.")
         .with_next(next),
     }
 }
@@ -143,7 +143,7 @@ fn good_or_unknown(number: i32) -> Explanation {
             "",
             format!("event number {number} is not known to this version of cmshim"),
         )
-        .with_cause("The kernel or rdma-core is newer than cmshim, or the event's memory was already freed.")
+        .with_cause("Possible: the kernel or rdma-core is newer than cmshim; or the event's memory was freed already.")
         .with_next("grep -A22 rdma_cm_event_type /usr/include/rdma/rdma_cma.h"),
     }
 }

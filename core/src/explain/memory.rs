@@ -26,10 +26,15 @@ fn reg(q: &CallQuery) -> Option<Explanation> {
     let f = q.facts;
     Some(match q.errno {
         12 => no_memory(f),
-        1 => kernel(
+        1 if f.memlock == Some(0) => kernel(
             "this process may not lock memory at all",
             "The limit of locked memory is 0, and CAP_IPC_LOCK is missing.",
             LIMIT_NEXT,
+        ),
+        1 => kernel(
+            "this registration is not permitted",
+            "Possible: the limit of locked memory is 0 (ulimit -l); the process forked or changed its user after it opened the device; or the device keeps this kind of memory for the privileged.",
+            "ulimit -l; open the device after the fork or change of user; dmesg",
         ),
         14 => own(
             format!("{} not (wholly) mapped, or not writable", region(f)),
@@ -40,7 +45,7 @@ fn reg(q: &CallQuery) -> Option<Explanation> {
         95 | 38 => unsupported(f),
         16 => own(
             "the registration is in use",
-            "Memory windows are bound to it.",
+            "Possible: memory windows are bound to it.",
             "Unbind them first",
         ),
         _ => return None,
@@ -61,14 +66,14 @@ fn no_memory(f: &Facts) -> Explanation {
     let Some(limit) = f.memlock else {
         return kernel(
             "no memory: most often the limit of locked memory is too small",
-            "RDMA memory is pinned and counts against RLIMIT_MEMLOCK, except with CAP_IPC_LOCK. Else it is max_mr of the device, or the kernel's own memory.",
+            "RDMA memory is pinned and counts against RLIMIT_MEMLOCK, except with CAP_IPC_LOCK. Also possible: max_mr of the device is reached; or the kernel's memory is short.",
             format!("ulimit -l; {LIMIT_NEXT}; rdma resource show mr | wc -l; free -m"),
         );
     };
     if limit == u64::MAX {
         return kernel(
             "no memory, or the device has no room for one more registration",
-            "Locked memory is not limited here, so this is max_mr of the device, or the kernel's own memory.",
+            "Locked memory is not limited here. Possible: max_mr of the device is reached; or the kernel's memory is short.",
             "rdma resource show mr | wc -l; ibv_devinfo -v (max_mr); free -m; dmesg",
         );
     }
@@ -82,7 +87,7 @@ fn no_memory(f: &Facts) -> Explanation {
         Some(n) => format!("{} to register", bytes(n)),
         None => "the registration".to_string(),
     };
-    if wanted.saturating_add(locked) > limit || f.length.is_none() {
+    if f.length.is_some() && wanted.saturating_add(locked) > limit {
         return kernel(
             format!(
                 "the limit of locked memory is too small: {asked}, limit {}{held}",
@@ -97,7 +102,7 @@ fn no_memory(f: &Facts) -> Explanation {
             "no memory for {asked}, though the limit of locked memory ({}{held}) seems enough",
             bytes(limit)
         ),
-        "Other registrations and queues of this process may fill the limit, or the device's max_mr is reached, or memory is short.",
+        "Possible: other registrations and queues of this process fill the limit; the device's max_mr is reached; or memory is short.",
         format!("grep VmPin /proc/PID/status; rdma resource show mr | wc -l; {LIMIT_NEXT}"),
     )
 }
@@ -115,9 +120,9 @@ fn pinned(f: &Facts) -> u64 {
 fn fault_cause(f: &Facts) -> &'static str {
     let writes = f.access.is_some_and(|a| a & WRITES != 0);
     if writes {
-        "The pages are unmapped, shorter than the length given, or a read-only mapping (constants, a file opened read-only) that is registered with write access."
+        "Possible: the pages are unmapped, or fewer than the length given; or the mapping is read-only (constants, a file opened read-only) and is registered with write access."
     } else {
-        "The pages are unmapped, shorter than the length given, or memory that cannot be pinned (device memory, DAX or VM_IO mappings)."
+        "Possible: the pages are unmapped, or fewer than the length given; or the memory cannot be pinned (device memory, DAX or VM_IO mappings)."
     }
 }
 
@@ -146,14 +151,14 @@ fn invalid(f: &Facts) -> Explanation {
     }
     if let Some(page) = f.huge_page {
         return own(
-            format!("the memory lies in {} huge pages, and the fork protection could not split them", bytes(page)),
-            "After ibv_fork_init, libibverbs marks the range with madvise, and that must be aligned to whole huge pages.",
+            format!("the memory lies in {} huge pages, which fork protection probably could not split", bytes(page)),
+            "After ibv_fork_init, libibverbs marks the range with madvise, and that must be aligned to whole huge pages. Also possible: the access flags do not suit the device.",
             "export RDMAV_HUGEPAGES_SAFE=1, or do without ibv_fork_init (RDMAV_FORK_SAFE unset; kernels since 5.12 copy pinned pages on fork)",
         );
     }
     own(
         format!("{} not fit to be registered with these flags", region(f)),
-        "The range or the access flags do not suit the device, or fork protection (ibv_fork_init) could not mark it, as with huge pages.",
+        "Possible: the range or the access flags do not suit the device; or fork protection (ibv_fork_init) could not mark it, as with huge pages.",
         "With huge pages: export RDMAV_HUGEPAGES_SAFE=1; check the access flags; dmesg",
     )
 }
@@ -161,14 +166,14 @@ fn invalid(f: &Facts) -> Explanation {
 fn unsupported(f: &Facts) -> Explanation {
     if f.access.is_some_and(|a| a & IBV_ACCESS_ON_DEMAND != 0) {
         return kernel(
-            "the device cannot register memory on demand (ODP)",
+            "the device does not support these access flags, probably not on-demand paging (ODP)",
             "The access flags have IBV_ACCESS_ON_DEMAND.",
             "ibv_devinfo -v (odp_caps); register without it",
         );
     }
     kernel(
-        "the device does not support these access flags",
-        "On-demand paging, huge page, flush or relaxed ordering flags are not known to it, or it cannot pin this kind of memory.",
+        "the device does not support this registration",
+"Possible: it does not know one of the access flags (huge page, flush, relaxed ordering); or it cannot pin this kind of memory.",
         "ibv_devinfo -v (device_cap_flags, odp_caps); register with plain flags",
     )
 }
@@ -177,13 +182,13 @@ fn dmabuf(q: &CallQuery) -> Option<Explanation> {
     Some(match q.errno {
         95 | 38 => kernel(
             "the driver cannot register dma-buf memory",
-            "This needs kernel 5.12 or later and a driver that has it.",
+            "It needs kernel 5.12 or later and a driver that has it.",
             "uname -r; ethtool -i of the network device; use a peer memory module instead",
         ),
-        9 => own("the descriptor is not a dma-buf", "", "Check the fd that the GPU library exported"),
+        9 => own("the descriptor is not open, or not a dma-buf", "", "Check the fd that the GPU library exported"),
         22 => own(
             "offset, length or flags do not fit the dma-buf",
-            "The range must lie in the buffer, and its offset must match the address within the page.",
+            "Possible: the range does not lie in the buffer; its offset does not match the address within the page; the descriptor is not a dma-buf; or the access flags are not known.",
             "Check offset, length and iova",
         ),
         12 => return Some(no_memory(q.facts)),

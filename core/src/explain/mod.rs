@@ -3,6 +3,7 @@
 //! The words follow what the kernel (`drivers/infiniband/core`) and rdma-core do, not what the
 //! names of the codes suggest.
 
+mod address;
 mod connected;
 mod event;
 mod memory;
@@ -10,6 +11,7 @@ mod named;
 mod plain;
 mod policy;
 mod port;
+mod progress;
 mod qp;
 mod query;
 mod rejected;
@@ -22,6 +24,7 @@ mod call;
 mod connect;
 mod setup;
 
+pub use address::{Addresses, Here};
 pub use call::call;
 pub use event::event;
 pub use named::{named, Named};
@@ -29,6 +32,7 @@ pub use plain::{
     completion, list, plain, plain_async, plain_errno, plain_event, plain_reject, Row,
 };
 pub use port::Port;
+pub use progress::Progress;
 pub use query::{CallQuery, Descriptors, EventQuery, Facts, Limit};
 pub use stage::{calls, place, stage_of_call, stage_of_event, what_of_call, what_of_event};
 pub use watch::{

@@ -2,6 +2,7 @@
 
 use super::call::{kernel, own};
 use super::connect::over_limit;
+use super::progress::Progress;
 use super::query::CallQuery;
 use crate::model::{Explanation, Role, Severity, Who};
 
@@ -21,11 +22,18 @@ pub(super) fn call(q: &CallQuery) -> Option<Explanation> {
 }
 
 fn rdma_create_qp(q: &CallQuery) -> Option<Explanation> {
+    if q.errno == 22 && q.facts.has_qp == Some(true) {
+        return Some(own(
+            "the id has a queue pair already",
+            "rdma_create_qp gives an id one queue pair.",
+            "Call rdma_destroy_qp first, or use a fresh id",
+        ));
+    }
     if q.errno == 22 {
         return Some(over_limit(q).unwrap_or_else(|| {
             own(
                 "the id cannot take this queue pair",
-                "It has one already, it is not bound to a device yet (wait for ADDR_RESOLVED), the PD or CQ belongs to another device, or an attribute is above the device's limit.",
+                "Possible: the PD or a CQ belongs to another device; a CQ differs from the id's own; the QP type is not supported; or an attribute is above the device's limit.",
                 "Use id->verbs for PD and CQs; ibv_devinfo -v (max_qp_wr, max_sge)",
             )
         }));
@@ -37,12 +45,16 @@ fn rdma_create_qp(q: &CallQuery) -> Option<Explanation> {
 /// (`cm_init_qp_init_attr` and its siblings in cm.c).
 fn init_qp_attr(q: &CallQuery) -> Option<Explanation> {
     let (cause, next) = match (q.errno, q.role) {
+        (22, Role::Server) if q.facts.progress == Progress::Request => (
+            "Its client has gone before the answer. Possible: it was ended, gave up waiting, or destroyed its id.",
+            "Destroy the id and take the next request; on the client, look why it ended",
+        ),
         (22, Role::Server) => (
-            "Its client has gone before the answer: it was ended, gave up waiting, or destroyed its id. Or the state that was asked for is not the next one.",
+            "Possible: the client has ended the connection, or gave up waiting; or the state that was asked for is not the next one.",
             "Destroy the id and take the next request; on the client, look why it ended",
         ),
         (22, _) => (
-            "The peer has ended the connection meanwhile, the id is not bound to a device yet (wait for ADDR_RESOLVED), or the state that was asked for is not the next one.",
+            "Possible: the peer has ended the connection meanwhile; the id is not bound to a device yet (wait for ADDR_RESOLVED); or the state that was asked for is not the next one.",
             "Ask for INIT once the route is resolved, for RTR and RTS once the peer has answered",
         ),
         _ => return None,
@@ -62,16 +74,16 @@ fn create_qp(q: &CallQuery) -> Option<Explanation> {
         22 => over_limit(q).unwrap_or_else(|| {
             own(
                 "the device does not take these attributes",
-                "Queue depth, scatter entries or inline size are above its limit, a CQ is missing, or the QP type is not supported.",
+                "Possible: queue depth, scatter entries or inline size are above its limit; a CQ is missing; or the QP type is not supported.",
                 "ibv_devinfo -v (max_qp_wr, max_sge); dmesg",
             )
         }),
         12 => over_limit(q).unwrap_or_else(|| no_room(q, "queue pair", "qp", "max_qp, max_qp_wr")),
         28 => no_room(q, "queue pair", "qp", "max_qp"),
         1 | 13 => kernel(
-            "this kind of queue pair needs a right",
-            "Raw packet queue pairs need CAP_NET_RAW.",
-            "Run with CAP_NET_RAW, or use another QP type",
+            "this process may not create this queue pair",
+"Possible: it is a raw packet queue pair, which needs CAP_NET_RAW; or the process forked or changed its user after it opened the device.",
+"Run with CAP_NET_RAW, or use another QP type; open the device after the fork or change of user",
         ),
         95 | 38 => kernel(
             "the device does not have this kind of queue pair",
@@ -107,7 +119,7 @@ fn no_room(q: &CallQuery, what: &str, resource: &str, limits: &str) -> Explanati
     };
     kernel(
         format!("no {what} is left, or no memory for it"),
-        format!("The device's limit is reached (leaked on failed connections?), or memory is short.{memlock}"),
+        format!("Possible: the device's limit is reached (leaked on failed connections?); or memory is short.{memlock}"),
         format!("rdma resource show; rdma resource show {resource} | wc -l; ibv_devinfo -v ({limits}); ulimit -l"),
     )
 }
@@ -117,7 +129,7 @@ fn create_cq(q: &CallQuery) -> Option<Explanation> {
         22 => over_limit(q).unwrap_or_else(|| {
             own(
                 "the device does not take this completion queue",
-                "The number of entries is 0 or above max_cqe, or the completion vector does not exist.",
+                "Possible: the number of entries is 0 or above max_cqe; or the completion vector does not exist.",
                 "ibv_devinfo -v (max_cqe, num_comp_vectors)",
             )
         }),
@@ -138,7 +150,7 @@ fn create_srq(q: &CallQuery) -> Option<Explanation> {
         22 => over_limit(q).unwrap_or_else(|| {
             own(
                 "the device does not take this shared receive queue",
-                "Depth or scatter entries are 0 or above its limit, or the id already has one.",
+                "Possible: depth or scatter entries are 0 or above its limit; or srq_type is missing.",
                 "ibv_devinfo -v (max_srq_wr, max_srq_sge)",
             )
         }),
@@ -156,13 +168,13 @@ fn create_srq(q: &CallQuery) -> Option<Explanation> {
 /// What a failed ibv_modify_qp means while a connection is made.
 pub(super) fn modify_cause(number: i32, to: Option<&str>) -> &'static str {
     match number {
-        22 if to == Some("INIT") => "The port, the P_Key index or the access flags are not valid for this device, or the queue pair is in another state than believed.",
-        22 => "On the way to RTR this is usually the path: a GID that is gone, an MTU above the port's, or too many reads at once; on the way to RTS a wrong timeout or retry count.",
-        110 => "The peer's link address was not resolved: neighbour discovery for its GID got no answer, or the device did not answer the command.",
-        19 => "The port or the GID is gone: link down, address or VLAN removed.",
-        12 => "Memory or a device table is full.",
-        101 | 113 => "The peer's GID cannot be reached: no route, or no neighbour answers.",
-        5 => "The device failed or was removed.",
+        22 if to == Some("INIT") => "Possible: the port, the P_Key index or the access flags are not valid for this device; or the queue pair is in another state than believed.",
+        22 => "Possible on the way to RTR: a GID that is gone, an MTU above the port's, or too many reads at once; on the way to RTS: a wrong timeout or retry count; anywhere: the queue pair is in another state than believed.",
+        110 => "Possible: neighbour discovery for the peer's GID got no answer; or the device did not answer the command.",
+        19 => "Possible: the port or the GID is gone (link down, address or VLAN removed).",
+        12 => "Possible: memory or a device table is full.",
+        101 | 113 => "Possible: no route leads to the peer's GID; or no neighbour answers for it.",
+        5 => "Possible: the device failed or was removed.",
         _ => "The driver gave no more than this errno.",
     }
 }

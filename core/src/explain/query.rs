@@ -1,5 +1,7 @@
 //! What is known when something has to be explained.
 
+use super::address::Addresses;
+use super::progress::Progress;
 use super::Port;
 use crate::model::{Role, Transport};
 use crate::tenant::reason::OwnedReason;
@@ -40,6 +42,8 @@ pub struct EventQuery {
     pub listener: bool,
     /// Descriptors of this process.
     pub descriptors: Option<Descriptors>,
+    /// Those of the event's id.
+    pub addresses: Addresses,
 }
 
 /// Open descriptors of this process, beside the limit (`RLIMIT_NOFILE`).
@@ -80,6 +84,7 @@ impl Default for EventQuery {
             loopback: false,
             listener: false,
             descriptors: None,
+            addresses: Addresses::default(),
         }
     }
 }
@@ -110,6 +115,18 @@ pub struct Facts {
     pub access: Option<u32>,
     /// Time since the CONNECT_REQUEST that is now answered.
     pub age: Option<Duration>,
+    /// How far the id had come before the call.
+    pub progress: Progress,
+    /// The addresses that the call was given, or else those of its id.
+    pub addresses: Addresses,
+    /// The timeout that the call was given.
+    pub timeout_ms: Option<i32>,
+    /// Has the id a queue pair of rdma_create_qp?
+    pub has_qp: Option<bool>,
+    /// Is the id for datagrams?
+    pub datagram: Option<bool>,
+    /// Is the port space that was given one of the kernel's?
+    pub port_space_known: Option<bool>,
     /// Length of the private data given, and the most that fits.
     pub private_data_len: Option<u32>,
     pub private_data_max: Option<u32>,
@@ -129,6 +146,13 @@ pub struct Facts {
     pub loopback: bool,
     /// The name that was looked up.
     pub node: Option<String>,
+}
+
+impl Facts {
+    /// Was more asked for than the device has?
+    pub fn over_limit(&self) -> bool {
+        self.wanted.iter().any(|l| l.wanted > l.max)
+    }
 }
 
 /// A failed call and its circumstances.

@@ -76,22 +76,22 @@ fn seen_by_server(reason: i32) -> Option<Explanation> {
     let (summary, cause, next) = match reason {
         8 => (
             "the client's kernel refused our accept with a reason that Linux gives only to connect requests",
-            "The client's system is not Linux, or its connection manager was loaded anew in between.",
+            "Possible: the client's system is not Linux; or its connection manager was loaded anew in between.",
             "On the client: rdma resource show cm_id, and dmesg",
         ),
         4 => (
             "the client gave up before our accept was complete",
-            "Its program destroyed the id, or its own timeout ran out: this server was slow to accept, or the client is impatient.",
+            "Possible: its program destroyed the id; or its own timeout ran out, for this server was slow to accept or the client is impatient.",
             "Look at how long requests wait here (listen.min_backlog, slow work before rdma_accept), and at the client's log",
         ),
         10 => (
             "the client believes that the queue pair we accepted with is already connected to it",
-            "This server was restarted or reset without a disconnect and got the same QP number again, or it uses a queue pair a second time.",
+            "Possible: this server was restarted or reset without a disconnect and got the same QP number again; or it uses a queue pair a second time.",
             "The client drops the old connection now: let it connect again",
         ),
         28 => (
             "the client turned back after our accept",
-            "Its program ended or destroyed the id, it called rdma_reject on our answer, or its queue pair could not be brought up.",
+            "Possible: its program ended or destroyed the id; it called rdma_reject on our answer; or its queue pair could not be brought up.",
             "Read the client's log at this moment; cmshim there names a failed ibv_modify_qp",
         ),
         _ => return None,
@@ -127,7 +127,7 @@ fn rejected_errno(q: &EventQuery) -> Explanation {
             "",
             "the peer's program refused, or ended before it answered",
         )
-        .with_cause("The connection below was reset: rdma_reject, an exit with the request pending, or a TCP service that is no RDMA service on that port.")
+        .with_cause("The connection below was reset. Possible: rdma_reject, an exit with the request pending, or a TCP service that is no RDMA service on that port.")
         .with_next("Read the peer's log at this moment. On the peer: rdma resource show cm_id; ss -ltn for a plain TCP service on that port"),
         ETIMEDOUT => no_answer(q),
         other => Explanation::new(
@@ -154,7 +154,7 @@ fn odd(q: &EventQuery, what: &str) -> Explanation {
         code,
         format!("the reason is unknown: {what}"),
     )
-    .with_cause("The peer is not Linux, or newer than cmshim.")
+    .with_cause("Possible: the peer is not Linux; or it is newer than cmshim.")
     .with_next(reject::GENERAL_NEXT)
 }
 
@@ -173,7 +173,7 @@ pub fn unreachable(q: &EventQuery) -> Explanation {
             "",
             "the peer's address cannot be reached",
         )
-        .with_cause("No route, or no neighbour answers for it.")
+        .with_cause("Possible: no route leads there any more; or no neighbour answers for it.")
         .with_next("ip route get PEER; ip neigh; ping PEER"),
         s if s > 0 => sidr(q, s),
         s => Explanation::new(
@@ -211,12 +211,12 @@ fn could_not_send(q: &EventQuery) -> Explanation {
     match &q.port {
         Some(port) if port.unusable() => e(
             format!("could not send the {message}: {}", port.sentence()),
-            "The network device was set down, or its cable, its switch port or the RDMA device is gone.",
+            "Possible: the network device was set down; or its cable, its switch port or the RDMA device is gone.",
             port.next(),
         ),
         port => e(
             format!("could not send the {message}: the send failed at once, nobody was waited for"),
-            "The port went down in this moment, or the device no longer takes the packets of the connection manager.",
+            "Possible: the port went down in this moment; or the device no longer takes the packets of the connection manager.",
             port.as_ref().map_or_else(|| "rdma link show; dmesg".to_owned(), Port::next),
         ),
     }
@@ -244,7 +244,7 @@ fn neighbour_changed(q: &EventQuery) -> Explanation {
         "",
         "the neighbour entry of the peer changed or failed while the connection was up",
     )
-    .with_cause("The network device here went down and up, the peer no longer answers ARP, or its address moved to another port or host (fail-over, live migration, a duplicate IP address). This connection still sends to the old hardware address.")
+    .with_cause("Possible: the network device here went down and up; the peer no longer answers ARP; or its address moved to another port or host (fail-over, live migration, a duplicate IP address). This connection still sends to the old hardware address.")
     .with_next("ip neigh; ip monitor neigh; arping -D -I DEV PEER finds a duplicate address; connect again")
 }
 
@@ -257,7 +257,7 @@ fn no_answer(q: &EventQuery) -> Explanation {
             "",
             "the client did not confirm our accept",
         )
-        .with_cause("It died or lost its network in the middle of the handshake, or its last message (RTU) was lost each time.")
+        .with_cause("Possible: it died or lost its network in the middle of the handshake; or its last message (RTU) was lost each time.")
         .with_next("Is the client alive? ping PEER; ip neigh; packet loss: ethtool -S, perfquery");
     }
     let e = Explanation::new(
@@ -276,15 +276,15 @@ fn no_answer(q: &EventQuery) -> Explanation {
 
 /// What silence can mean when the peer is this host. Soft-RoCE of Linux 6.1 was seen to answer
 /// nothing more after its network device had been down.
-pub const OWN_HOST_CAUSE: &str = "The peer is this host: the server's program has not taken the request, its listen backlog is full (the kernel then drops requests in silence), or the device receives nothing (Soft-RoCE may stay deaf after its network device was down and up).";
+pub const OWN_HOST_CAUSE: &str = "The peer is this host. Possible: the server's program has not taken the request; its listen backlog is full (the kernel then drops requests in silence); or the device receives nothing (Soft-RoCE may stay deaf after its network device was down and up).";
 pub const OWN_HOST_NEXT: &str = "rdma resource show cm_id; sysctl net.rdma_ucm.max_backlog; rdma link show; for Soft-RoCE make the device anew: rdma link delete NAME; rdma link add NAME type rxe netdev NETDEV";
 
 /// What silence can mean.
 pub fn no_answer_cause(transport: Transport) -> &'static str {
     match transport {
-        Transport::Iwarp => "The host is down, a firewall drops the TCP connection, or no iWARP device serves that address.",
-        Transport::Ib => "The host is down or rebooting, no RDMA CM runs there (ib_cm not loaded), the path is stale, or the server's listen backlog is full (it then drops requests in silence).",
-        _ => "The host is down, no RDMA device serves that address, UDP 4791 is filtered or the two ends use different RoCE versions, or the server's listen backlog is full (it then drops requests in silence).",
+        Transport::Iwarp => "Possible: the host is down; a firewall drops the TCP connection; or no iWARP device serves that address.",
+        Transport::Ib => "Possible: the host is down or rebooting; no RDMA CM runs there (ib_cm not loaded); the path is stale; the server's program has not taken the request; or its listen backlog is full (the kernel there then drops requests in silence).",
+        _ => "Possible: the host is down; no RDMA device serves that address; UDP 4791 is filtered, or the two ends use different RoCE versions; the server's program has not taken the request; or its listen backlog is full (the kernel there then drops requests in silence).",
     }
 }
 

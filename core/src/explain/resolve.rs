@@ -1,6 +1,8 @@
 //! Names, addresses and routes: calls and events.
 
+use super::address::{self, Addresses};
 use super::call::{found, kernel, own, short_of_descriptors};
+use super::progress::Progress;
 use super::query::{CallQuery, EventQuery};
 use super::words;
 use crate::codes::errno;
@@ -17,42 +19,43 @@ pub(super) fn call(q: &CallQuery) -> Option<Explanation> {
 }
 
 /// What a failed address resolution means, by positive errno; the same for call and event.
-pub(super) fn address(number: i32) -> Option<Explanation> {
+pub(super) fn address(number: i32, a: &Addresses) -> Option<Explanation> {
+    if let (19 | 22 | 97 | 99 | 101 | 110 | 113, Some(e)) = (number, address::mapped(a)) {
+        return Some(e);
+    }
     Some(match number {
+        // rdma_resolve_ip in addr.c: whatever was wrong last, at the end of the timeout it is this.
         110 => found(
             Who::Network,
             Severity::Error,
-            "no neighbour answers for that address",
-            "ARP or neighbour discovery got no reply within the timeout: the host is down, the cable or VLAN is wrong, or the gateway is.",
+            "no neighbour answered for that address in time",
+            "ARP or neighbour discovery got no reply within the timeout of rdma_resolve_addr. Possible: the host or the gateway is down; the cable or VLAN is wrong; or the timeout is too short.",
             "ip route get PEER; ip neigh; ping PEER; arping -I DEV PEER",
         ),
-        113 => found(
-            Who::Network,
-            Severity::Error,
-            "the host does not answer",
-            "The neighbour entry failed: ARP or neighbour discovery got no reply.",
-            "ip route get PEER; ip neigh; ping PEER",
+        113 => kernel(
+            "a route of this host says that the address cannot be reached",
+            "The kernel gives this for a route of type unreachable. A host that does not answer ends in a timeout instead.",
+            "ip route get PEER; ip route show table all type unreachable",
         ),
         101 => kernel(
             "there is no route to that address",
-            "This host has no interface or route that leads there; a wrong source address has the same effect.",
+            "No route of this host leads there.",
             "ip route get PEER; ip addr",
         ),
         19 => kernel(
-            "the route leaves by a network device without RDMA",
-            "The way to that address is a plain NIC, a bridge, or a tunnel, and not the RDMA port; or the RDMA device or its GID is gone.",
+            "no RDMA device serves the way to that address",
+            "Possible: the route leaves by a plain NIC, a bridge or a tunnel, and not by the RDMA port; or the RDMA device or its GID is gone, or of another network namespace.",
             "ip route get PEER; rdma link show (the netdev column must name that device)",
         ),
-        99 => own(
-            "the source address is not on this machine, or its port is taken",
-            "No network device has the address given as source.",
-            "ip addr; rdma resource show cm_id",
-        ),
-        97 => own(
-            "the address family is not supported",
-            "Only AF_INET, AF_INET6 and AF_IB are.",
-            "Check sa_family of the address",
-        ),
+        98 => address::taken(a),
+        99 => address::not_available(a),
+        97 => address::odd_family(a).unwrap_or_else(|| {
+            own(
+                "the address family is not supported",
+                "Only AF_INET, AF_INET6 and AF_IB are.",
+                "Check sa_family of both addresses",
+            )
+        }),
         100 => kernel(
             "the network device is down",
             "",
@@ -62,26 +65,80 @@ pub(super) fn address(number: i32) -> Option<Explanation> {
     })
 }
 
+/// What rdma_resolve_addr fails for (`resolve_prepare_src` and `rdma_resolve_ip`, cma.c and addr.c).
 fn resolve_addr(q: &CallQuery) -> Option<Explanation> {
+    let a = &q.facts.addresses;
     match q.errno {
-        22 => Some(own(
-            "source and destination do not go together, or the id is in use already",
-            "One is IPv4 and the other IPv6, an IPv6 link-local address has no scope (sin6_scope_id, as in fe80::1%eth0), or the id was resolved before.",
-            "Check the family and scope of both addresses, and the order of calls",
-        )),
-        n => address(n),
+        22 => Some(resolve_invalid(q)),
+        13 => Some(address::not_permitted(a, true)),
+        19 if a.source.is_some_and(|s| !s.ip().is_unspecified())
+            && address::mapped(a).is_none() =>
+        {
+            Some(address::no_rdma_device(a))
+        }
+        n => address(n, a),
     }
+}
+
+fn resolve_invalid(q: &CallQuery) -> Explanation {
+    let a = &q.facts.addresses;
+    let wrong_order = || {
+        let progress = q.facts.progress;
+        let ready = matches!(
+            progress,
+            Progress::New | Progress::Bound | Progress::AddressFailed
+        );
+        (progress.is_known() && !ready).then(|| {
+            own(
+                format!("the address cannot be resolved now: {}", progress.phrase()),
+                "",
+                "Call rdma_resolve_addr once on a fresh id",
+            )
+        })
+    };
+    address::odd_family(a)
+        .or_else(wrong_order)
+        .or_else(|| address::two_families(a))
+        .or_else(|| address::without_scope(a))
+        .or_else(|| address::mapped(a))
+        .unwrap_or_else(|| {
+            own(
+                "the address cannot be resolved with these arguments",
+                "Possible: the id was resolved before; source and destination are of two address families; an IPv6 link-local source lacks its scope (sin6_scope_id, as in fe80::1%eth0); the source address was removed; or a route drops packets to that address (blackhole).",
+                "Check both addresses and the order of calls; ip route get PEER",
+            )
+        })
 }
 
 fn resolve_route(q: &CallQuery) -> Option<Explanation> {
     match q.errno {
-        22 => Some(own(
-            "the route cannot be resolved now",
-            "The id has no resolved address (wait for ADDR_RESOLVED), the route was resolved before, or the timeout is 0.",
-            "Check the order of calls and the timeout",
-        )),
+        22 => Some(route_invalid(q)),
         n => route(n, q.transport, q.facts.loopback),
     }
+}
+
+/// EINVAL of rdma_resolve_route (cma.c): the timeout, the state, and on RoCE a network device with a tiny MTU.
+fn route_invalid(q: &CallQuery) -> Explanation {
+    let progress = q.facts.progress;
+    if q.facts.timeout_ms == Some(0) {
+        return own(
+            "the timeout of rdma_resolve_route is 0",
+            "The kernel wants at least a millisecond.",
+            "Give the timeout in milliseconds, for example 2000",
+        );
+    }
+    if progress.is_known() && progress != Progress::AddressResolved {
+        return own(
+            format!("the route cannot be resolved now: {}", progress.phrase()),
+            "",
+            "Call rdma_resolve_route once, after ADDR_RESOLVED",
+        );
+    }
+    own(
+        "the route cannot be resolved as things are",
+        "Possible: the id has no resolved address (wait for ADDR_RESOLVED); its route was resolved before; the timeout is 0; or the MTU of the network device is too small for RDMA.",
+        "Check the order of calls and the timeout; ip link show",
+    )
 }
 
 fn route(number: i32, transport: Transport, loopback: bool) -> Option<Explanation> {
@@ -90,15 +147,15 @@ fn route(number: i32, transport: Transport, loopback: bool) -> Option<Explanatio
         110 => found(
             Who::Network,
             Severity::Error,
-            if ib { "the subnet manager did not answer" } else { "the route was not resolved in time" },
-            "No subnet manager runs, it is overloaded, or the timeout given is too short.",
+            if ib { "the subnet manager did not answer in time" } else { "the route was not resolved in time" },
+            "Possible: no subnet manager runs; it is overloaded; or the timeout given is too short.",
             "sminfo; ibstat (state must be Active); saquery -p; try a longer timeout in rdma_resolve_route",
         ),
         22 if ib => found(
             Who::Network,
             Severity::Error,
-            "the subnet manager knows no path to that address",
-            "The peer's port is not in the fabric, or not in a common partition.",
+            "the subnet manager gave no path to that address",
+            "Possible: the peer's port is not in the fabric, or not in a common partition.",
             "saquery --sgid-to-dgid SGID-DGID; ibstat on both ends; grep -v 0x0000 /sys/class/infiniband/*/ports/*/pkeys/*",
         ),
         19 | 22 if loopback => own(
@@ -107,8 +164,8 @@ fn route(number: i32, transport: Transport, loopback: bool) -> Option<Explanatio
             "ip addr; rdma link show (the netdev column); connect to the address of that network device",
         ),
         19 | 22 => kernel(
-            "the device or its GID is gone since the address was resolved",
-            "The link went down, or an address or VLAN was removed.",
+            "no network device was found for the route",
+            "Possible: the RDMA device or its GID is gone since the address was resolved (link down, an address or VLAN removed).",
             "rdma link show; ip addr",
         ),
         113 | 101 => found(
@@ -164,11 +221,11 @@ pub(super) fn addr_error(q: &EventQuery) -> Explanation {
         }
         return kernel(
             "the kernel found the RDMA device, but librdmacm cannot use it",
-            "/dev/infiniband/uverbsN is missing or not accessible, ib_uverbs is not loaded, or the device vanished.",
+            "Possible: /dev/infiniband/uverbsN is missing or not accessible; ib_uverbs is not loaded; or the device vanished.",
             "ls -l /dev/infiniband; modprobe ib_uverbs; ibv_devices",
         );
     }
-    address(q.status.saturating_abs()).unwrap_or_else(|| {
+    address(q.status.saturating_abs(), &q.addresses).unwrap_or_else(|| {
         kernel(
             format!(
                 "the address was not resolved: {}",
@@ -185,7 +242,7 @@ pub(super) fn route_error(q: &EventQuery) -> Explanation {
     if q.status == -1 {
         return kernel(
             "the route was found, but librdmacm could not read it",
-            "The id or its device vanished in between.",
+            "Possible: the device vanished in between.",
             "rdma link show; dmesg",
         );
     }
@@ -211,7 +268,7 @@ pub(super) fn addrinfo_error(q: &EventQuery) -> Explanation {
         Who::Network,
         Severity::Error,
         summary,
-        "No such service is registered with the subnet administrator, or it did not answer.",
+        "Possible: no such service is registered with the subnet administrator; or it did not answer.",
         "saquery -S; sminfo",
     )
 }

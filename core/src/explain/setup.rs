@@ -1,6 +1,8 @@
 //! Calls before any address is known: channel, id, bind, listen, options, opening the device.
 
+use super::address;
 use super::call::{descriptors, found, kernel, own};
+use super::progress::Progress;
 use super::query::CallQuery;
 use crate::model::{Explanation, Severity, Who};
 
@@ -29,93 +31,118 @@ fn create(q: &CallQuery) -> Option<Explanation> {
     Some(match q.errno {
         2 | 6 => kernel(
             "/dev/infiniband/rdma_cm is not there",
-            "The kernel module rdma_ucm is not loaded, or the container has no access to the device file.",
+            "Possible: the kernel module rdma_ucm is not loaded; or the container does not have the device file.",
             LOAD_UCM,
         ),
         19 => kernel(
             "no RDMA device on this machine",
-            "No driver found hardware, or ib_uverbs is not loaded, or the container or network namespace does not see the device.",
+            "Possible: no driver found hardware; ib_uverbs is not loaded; or the container or network namespace does not see the device.",
             "rdma link show; ls /sys/class/infiniband /dev/infiniband; modprobe ib_uverbs; rdma system show (netns)",
         ),
         13 if q.call != "rdma_create_id" => kernel(
             "/dev/infiniband/rdma_cm may not be opened",
-            "Its rights do not allow this user, or a device cgroup of the container forbids it.",
+            "Possible: its rights do not allow this user; or a device cgroup of the container forbids it.",
             "ls -l /dev/infiniband/rdma_cm; id; check DeviceAllow= or the container's devices",
         ),
         1 => kernel(
-            "librdmacm and the kernel do not agree about their interface",
-            "The version that the kernel offers is not one that this librdmacm can use, or opening the device is forbidden.",
+            "librdmacm cannot use /dev/infiniband/rdma_cm",
+            "Possible: this librdmacm does not know the interface version of the kernel; or a device cgroup of the container forbids to open it.",
             "cat /sys/class/misc/rdma_cm/abi_version; uname -r; compare the versions of rdma-core and the kernel",
         ),
         23 | 24 => descriptors(q.errno),
-        22 if q.call == "rdma_create_id" => own(
+        22 if q.call == "rdma_create_id" && q.facts.port_space_known == Some(false) => own(
             "the kernel does not know this port space",
             "The port space must be RDMA_PS_TCP, RDMA_PS_UDP, RDMA_PS_IPOIB or RDMA_PS_IB.",
             "Check the last argument of rdma_create_id",
         ),
+        22 if q.call == "rdma_create_id" => own(
+            "the kernel does not take this id",
+            "Possible: the port space is none of RDMA_PS_TCP, RDMA_PS_UDP, RDMA_PS_IPOIB and RDMA_PS_IB.",
+            "Check the last argument of rdma_create_id",
+        ),
         98 | 99 if q.call == "rdma_create_ep" => return bind(q),
-        101 | 110 | 113 if q.call == "rdma_create_ep" => return super::resolve::address(q.errno),
+        101 | 110 | 113 if q.call == "rdma_create_ep" => {
+            return super::resolve::address(q.errno, &q.facts.addresses)
+        }
         _ => return None,
     })
 }
 
+/// What rdma_bind_addr fails for (`rdma_bind_addr_dst`, cma.c).
 fn bind(q: &CallQuery) -> Option<Explanation> {
+    let a = &q.facts.addresses;
+    if let (19 | 22 | 97 | 99, Some(e)) = (q.errno, address::mapped(a)) {
+        return Some(e);
+    }
     Some(match q.errno {
-        98 => own(
-            "the port is taken",
-            "Another id of this machine is bound to that address and port, perhaps an old process that still runs. RDMA ports are not TCP ports: ss does not show them.",
-            "rdma resource show cm_id; RDMA_OPTION_ID_REUSEADDR lets ids share the address before they listen",
-        ),
-        99 => own(
-            "the address is not on this machine, or the port is taken",
-            "The kernel gives this number for both: no network device has the address, or another id holds the port and one of the two is bound to the any-address.",
-            "ip addr; rdma resource show cm_id",
-        ),
-        19 => kernel(
-            "no RDMA device belongs to that address",
-            "The address is on a network device without RDMA (a bridge, a plain NIC, lo), or the device is down.",
-            "rdma link show (netdev column); ip addr",
-        ),
-        13 => own(
-            "ports below 1024 need a right",
-            "The process lacks CAP_NET_BIND_SERVICE. In a forked child the same number says that the channel belongs to its parent.",
-            "Use a higher port, or: setcap cap_net_bind_service+ep PROGRAM (then LD_PRELOAD no longer works), or systemd's AmbientCapabilities=",
-        ),
-        97 => own(
-            "the address family is not supported",
-            "Only AF_INET, AF_INET6 and AF_IB are.",
-            "Check sa_family of the address",
-        ),
-        22 => own(
-            "the id is bound already, or the address is not complete",
-            "An id can be bound once; an IPv6 link-local address needs its scope (sin6_scope_id), written as fe80::1%eth0.",
-            "Check the order of calls, and the scope of the address",
-        ),
+        98 => address::taken(a),
+        99 => address::not_available(a),
+        19 => address::no_rdma_device(a),
+        13 => address::not_permitted(a, false),
+        97 => address::odd_family(a).unwrap_or_else(|| {
+            own(
+                "the address family is not supported",
+                "Only AF_INET, AF_INET6 and AF_IB are.",
+                "Check sa_family of the address",
+            )
+        }),
+        22 => bind_invalid(q),
         _ => return None,
     })
 }
 
+fn bind_invalid(q: &CallQuery) -> Explanation {
+    let a = &q.facts.addresses;
+    let bound_before = || {
+        let progress = q.facts.progress;
+        let late = progress.is_known() && progress != Progress::New;
+        late.then(|| {
+            own(
+                format!("the id cannot be bound now: {}", progress.phrase()),
+                "An id can be bound once; rdma_resolve_addr binds it too.",
+                "Bind a fresh id, before anything else",
+            )
+        })
+    };
+    address::odd_family(a)
+        .or_else(bound_before)
+        .or_else(|| address::without_scope(a))
+        .unwrap_or_else(|| {
+            own(
+                "the id cannot be bound to this address",
+                "Possible: it was bound or resolved before; an IPv6 link-local address lacks its scope (sin6_scope_id); or the port space is IPoIB and the address is not on InfiniBand.",
+                "Check the order of calls, and the address",
+            )
+        })
+}
+
+/// What rdma_listen fails for (cma.c). An id that is not bound is bound first, to any address and port.
 fn listen(q: &CallQuery) -> Option<Explanation> {
+    let (a, progress) = (&q.facts.addresses, q.facts.progress);
     Some(match q.errno {
-        98 | 99 => own(
-            "somebody else listens there already",
-            "Another id is bound to the same port on the same or on the any-address; sharing it (REUSEADDR) ends with listen.",
-            "rdma resource show cm_id",
+        99 if progress == Progress::New => address::used_up(a),
+        98 => with_reuse(address::taken(a)),
+        99 => with_reuse(address::not_available(a)),
+        16 => kernel(
+            "another user of the connection manager listens there already",
+            "A kernel service holds the same service id on the device.",
+            "rdma resource show cm_id; dmesg",
         ),
-        19 => kernel(
-            "there is no RDMA device to listen on",
-            "",
-            "rdma link show; dmesg",
-        ),
-        12 => kernel(
-            "no memory for the listener",
-            "",
-            "free -m; dmesg",
+        12 => kernel("no memory for the listener", "", "free -m; dmesg"),
+        22 if progress.is_known() && !matches!(progress, Progress::New | Progress::Bound) => own(
+            format!("the id cannot listen: {}", progress.phrase()),
+            "Only a fresh id, or one that is bound and nothing more, can.",
+            "Call rdma_bind_addr and then rdma_listen, once, on a fresh id",
         ),
         22 => own(
             "the id cannot listen now",
-            "It is connected, resolving, or listening already.",
+            "Possible: it is connected, resolving, or listening already.",
             "Call rdma_bind_addr and then rdma_listen, once, on a fresh id",
+        ),
+        19 => kernel(
+            "the RDMA device to listen on cannot be used",
+            "Possible: it was removed since the id was bound; or this process cannot open it.",
+            "rdma link show; ls -l /dev/infiniband; dmesg",
         ),
         38 | 95 => kernel(
             "this device has no connection manager that can listen",
@@ -126,13 +153,22 @@ fn listen(q: &CallQuery) -> Option<Explanation> {
     })
 }
 
+/// Ids that share an address by RDMA_OPTION_ID_REUSEADDR meet only when one listens.
+fn with_reuse(e: Explanation) -> Explanation {
+    let next = format!(
+        "{}; sharing an address (REUSEADDR) ends with rdma_listen",
+        e.next
+    );
+    e.with_next(next)
+}
+
 fn get_request(q: &CallQuery) -> Option<Explanation> {
     match q.errno {
         11 | 4 => get_event(q),
         22 => Some(own(
-            "the listener has its own event channel, or something else than a request came",
-            "rdma_get_request works only on ids made without a channel (rdma_create_ep, or rdma_create_id with NULL).",
-            "Use rdma_get_cm_event on the channel instead",
+            "no connect request can be taken from this id",
+            "Possible: the listener has an event channel of the program (rdma_get_request works only on ids of rdma_create_ep, or of rdma_create_id with NULL); or another event than a request came.",
+            "With a channel, use rdma_get_cm_event",
         )),
         _ => None,
     }
@@ -141,9 +177,9 @@ fn get_request(q: &CallQuery) -> Option<Explanation> {
 fn set_option(q: &CallQuery) -> Option<Explanation> {
     Some(match q.errno {
         22 => own(
-            "the option comes too late, or its value is wrong",
-            "REUSEADDR and AFONLY must be set before the id is bound or listens, and only RC and XRC ids have an ACK timeout.",
-            "Set options right after rdma_create_id",
+            "the id does not take this option",
+            "Possible: it comes too late (REUSEADDR once the id listens, AFONLY once it is resolved or listens); the id is not RC or XRC (ACK_TIMEOUT); or the length of the value is wrong.",
+            "Set options right after rdma_create_id; compare the length with the man page",
         ),
         38 | 95 => kernel(
             "this kernel or librdmacm does not know the option",
@@ -157,14 +193,14 @@ fn set_option(q: &CallQuery) -> Option<Explanation> {
 fn migrate(q: &CallQuery) -> Option<Explanation> {
     Some(match q.errno {
         22 | 9 => own(
-            "the old or the new channel is not an RDMA event channel of this process",
-            "One of them was closed, or its descriptor was replaced.",
+            "the old or the new channel does not serve this id",
+            "Possible: the descriptor of one was closed, or another file is at its number; or the id is not of the old channel.",
             "ls -l /proc/PID/fd",
         ),
         2 => own(
-            "the id is being destroyed",
-            "Another thread calls rdma_destroy_id at the same time.",
-            "Migrate an id only while no other thread can destroy it",
+            "the kernel does not find the id, or not its old channel",
+            "Possible: another thread destroys the id at the same time; or the descriptor of the old channel is closed.",
+            "Migrate an id only while no other thread can destroy it; ls -l /proc/PID/fd",
         ),
         _ => return None,
     })
@@ -193,19 +229,19 @@ fn get_event(q: &CallQuery) -> Option<Explanation> {
 fn open_device(q: &CallQuery) -> Option<Explanation> {
     Some(match q.errno {
         2 | 6 | 19 => kernel(
-            "the device file is not there",
-            "ib_uverbs is not loaded, the container has no /dev/infiniband/uverbsN, or the device was removed.",
+            "the device, or its device file, is not there",
+            "Possible: ib_uverbs is not loaded; the container has no /dev/infiniband/uverbsN; or the device was removed.",
             "ls -l /dev/infiniband; modprobe ib_uverbs; rdma link show",
         ),
         13 | 1 => kernel(
             "the device file may not be opened",
-            "Its rights do not allow this user, or a device cgroup of the container forbids it.",
+            "Possible: its rights do not allow this user; or a device cgroup of the container forbids it.",
             "ls -l /dev/infiniband; id; check DeviceAllow= or the container's devices",
         ),
         23 | 24 => descriptors(q.errno),
         38 => kernel(
             "no RDMA support found",
-            "ib_uverbs is not loaded, or no provider library fits the device.",
+            "Possible: ib_uverbs is not loaded; or no provider library fits the device.",
             "modprobe ib_uverbs; ls /etc/libibverbs.d; ibv_devices",
         ),
         _ => return None,
@@ -218,7 +254,7 @@ fn device_list(q: &CallQuery) -> Option<Explanation> {
         0 => {
             let mut e = kernel(
                 "no RDMA device on this machine, or none that this process may see",
-                "No driver found hardware, ib_uverbs is not loaded, no provider library fits, or the container or network namespace does not see the device.",
+                "Possible: no driver found hardware; ib_uverbs is not loaded; no provider library fits; or the container or network namespace does not see the device.",
                 "rdma link show; ls /sys/class/infiniband /dev/infiniband /etc/libibverbs.d; modprobe ib_uverbs; rdma system show (netns)",
             );
             e.code = "ibv_get_device_list, empty list".to_owned();
@@ -231,8 +267,8 @@ fn device_list(q: &CallQuery) -> Option<Explanation> {
 fn alloc_pd(q: &CallQuery) -> Option<Explanation> {
     (q.errno == 12).then(|| {
         kernel(
-            "no protection domain is left",
-            "The device's max_pd is reached, or memory is short.",
+            "no protection domain is left, or no memory for it",
+            "Possible: the device's max_pd is reached; or memory is short.",
             "rdma resource show pd; ibv_devinfo -v (max_pd); free -m",
         )
     })

@@ -48,8 +48,8 @@ pub fn no_answer_yet(waited: Duration, transport: Transport) -> Explanation {
         },
     )
     .with_cause(format!(
-        "Ruled out: a missing neighbour (the address was resolved) and, if packets arrive there, a port where nobody listens (that is refused at once). Left: the server's program has not taken the request yet, or {}.",
-        words::as_finding(rejected::no_answer_cause(transport))
+        "The address was resolved before. If packets arrive there, somebody listens: else the peer's kernel refuses at once. {}",
+rejected::no_answer_cause(transport)
     ))
     .with_next(rejected::no_answer_next(transport))
 }
@@ -92,7 +92,7 @@ pub fn slow_connect(took: Duration) -> Explanation {
             n => format!("connected, but slowly: long enough for {n} repeated connect requests"),
         },
     )
-    .with_cause("Either the server was slow to accept, or connect requests were dropped and repeated (every few seconds): a full listen backlog drops in silence, and so does a lossy network.")
+    .with_cause("Possible: the server was slow to accept; or connect requests were dropped and repeated (every few seconds). A full listen backlog drops in silence, and so does a lossy network.")
     .with_next("On the server: sysctl net.rdma_ucm.max_backlog, and cmshim's listen.min_backlog; grep . /sys/class/infiniband/*/ports/*/cm_tx_retries/req")
 }
 
@@ -105,7 +105,7 @@ pub fn backlog_overflow(backlog: u32) -> Explanation {
         BACKLOG_FULL,
         format!("the listen backlog of {backlog} was probably full: connect requests were dropped in silence, and their clients repeat them seconds later"),
     )
-    .with_cause("More clients came at once than the program took in.")
+    .with_cause("As many requests as it holds were read in a row, and more were waiting.")
     .with_next("Raise listen.min_backlog, and sysctl net.rdma_ucm.max_backlog with it; take requests faster")
 }
 
