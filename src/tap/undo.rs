@@ -160,11 +160,21 @@ pub unsafe fn migrate(new: &'static Tap, command: &Command) -> ssize_t {
     }
 }
 
-/// How many events of the id the kernel has reported that the program has not: those in the channel's queue, and requests
-/// that were refused.
+/// The id has moved to the channel that it is on. How many events of it the kernel has reported that the program has not: those
+/// in the channel's queue, and requests that were refused. The former go to the end, as those that the kernel still has do
+/// (`ucma_migrate_id`, drivers/infiniband/core/ucma.c).
 fn unseen(tap: &'static Tap, id: Gone) -> u32 {
     let mut locked = tap.lock();
-    let queued = tap.queue.held(&locked.behind, id, owner) as u32;
+    let events = tap.queue.void(&mut locked.behind, id, owner);
+    let queued = events.len() as u32;
+    if queued > 0 {
+        tap.queue.put(&mut locked.behind, events);
+        if tap.swapped() {
+            tap.show(&mut locked);
+        }
+        // Whoever looked in between has seen too few.
+        super::waiting::wake(tap);
+    }
     let refused = match id {
         Gone::Id { uid, .. } => locked.behind.listener(uid).map_or(0, |l| l.never_seen),
         Gone::Group { .. } => 0,

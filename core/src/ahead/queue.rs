@@ -135,15 +135,6 @@ impl Queue {
         self.take(behind, |event| gone.owns(event, &owner))
     }
 
-    /// How many events of an id or a group wait here.
-    pub fn held(&self, behind: &Behind, of: Gone, owner: impl Fn(u32) -> Option<u32>) -> usize {
-        let ring = self.ring.get();
-        ring.map_or(0, |ring| ring.count(|event| of.owns(event, &owner)))
-            + (behind.waiting.iter())
-                .filter(|event| of.owns(event, &owner))
-                .count()
-    }
-
     fn take(&self, behind: &mut Behind, mut wanted: impl FnMut(&Event) -> bool) -> Vec<Event> {
         let mut taken = self
             .ring
@@ -238,8 +229,6 @@ mod tests {
             gone.iter().map(|e| e.words[2]).collect::<Vec<_>>(),
             [1, 3, 5, 7, 9, 11]
         );
-        let held = |handle, uid| queue.held(&behind, Gone::Id { handle, uid }, |_| None);
-        assert_eq!((held(1, 1), held(2, 2)), (6, 0));
         assert_eq!(marks(&queue, &mut behind), [0, 2, 4, 6, 8, 10]);
     }
 
