@@ -79,8 +79,9 @@ test: setup ## all tests: unit, C programs, lab; a few of the lab on other roots
 test-quick: setup ## what needs no guest, and one short guest, with the debug build: for the inner loop
 	$(Q)tools/test quick
 
-soak: setup build c-tests ## 1,000 random programs bare and preloaded (RANDOM_FIRST=SEED, RANDOM_SEEDS=COUNT)
+soak: setup build c-tests ## 1,000 random programs (RANDOM_FIRST=, RANDOM_SEEDS=) and 100,000 connections (SOAK_CONNECTIONS=, SOAK_SEED=)
 	$(Q)RANDOM_SEEDS=$${RANDOM_SEEDS:-1000} c-tests/random/run
+	$(Q)SOAK_CONNECTIONS=$${SOAK_CONNECTIONS:-100000} c-tests/soak/run
 
 test-all: setup ## the same as test, with the whole lab on each root (docs/testing.md): hours without KVM
 	$(Q)tools/test all

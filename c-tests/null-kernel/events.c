@@ -15,22 +15,32 @@ static int number_of(struct channel *c)
     return -1;
 }
 
-static void add_byte(struct channel *c)
+/* By name, since the channel may be another process's. The kernel holds only some bytes of strangers: one is enough. */
+void wake(struct channel *c)
 {
-    syscall(SYS_sendto, number_of(c), "", 1, MSG_DONTWAIT | MSG_NOSIGNAL, NULL, 0);
+    int own = calling < 0 ? syscall(SYS_socket, AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0) : calling;
+    syscall(SYS_sendto, own, "", 1, MSG_DONTWAIT | MSG_NOSIGNAL, &c->name, c->name_size);
+    if (own != calling) syscall(SYS_close, own);
 }
 
+/* As long as there are events, there is a byte. */
 static void take_byte(struct channel *c)
 {
     char byte;
-    syscall(SYS_recvfrom, number_of(c), &byte, 1, MSG_DONTWAIT, NULL, NULL);
+    int fd = number_of(c), before = calling;
+    if (syscall(SYS_recvfrom, fd, &byte, 1, MSG_DONTWAIT, NULL, NULL) == 1 && !c->count)
+        while (syscall(SYS_recvfrom, fd, &byte, 1, MSG_DONTWAIT, NULL, NULL) == 1) { }
+    if (!c->count || syscall(SYS_recvfrom, fd, &byte, 1, MSG_DONTWAIT | MSG_PEEK, NULL, NULL) == 1) return;
+    calling = fd;
+    wake(c);
+    calling = before;
 }
 
 static int put(struct channel *c, const struct event *event)
 {
     if (c->count == EVENTS) return -ENOMEM;
     c->queue[c->count++] = *event;
-    add_byte(c);
+    wake(c);
     return 0;
 }
 
@@ -42,10 +52,10 @@ static void take_out(struct channel *c, int at)
 
 int post(int owner, uint32_t kind, int status, const struct ucma_abi_conn_param *conn, int client)
 {
-    struct id *id = &ids[owner];
+    struct id *id = &world->ids[owner];
     struct event event = {.uid = id->uid, .owner = owner, .client = client, .kind = kind, .status = status};
     if (conn) event.conn = *conn;
-    if (client != NOBODY) event.from = ids[client].src;
+    if (client != NOBODY) event.from = world->ids[client].src;
     return id->uid ? put(id->file, &event) : 0; /* a request that was not answered yet hears of nothing */
 }
 
@@ -54,7 +64,7 @@ int take(struct channel *from, struct event *to)
     if (!from->count) return -EAGAIN;
     *to = from->queue[0];
     take_out(from, 0);
-    ids[to->owner].reported++;
+    world->ids[to->owner].reported++;
     return 0;
 }
 
@@ -80,7 +90,7 @@ void move(struct channel *from, struct channel *to, int owner)
 void gone_client(int client)
 {
     for (int i = 0; i < IDS; i++)
-        if (ids[i].used && ids[i].state == LISTENS)
-            for (int at = 0; at < ids[i].file->count; at++)
-                if (ids[i].file->queue[at].client == client) ids[i].file->queue[at].client = NOBODY;
+        if (world->ids[i].used && world->ids[i].state == LISTENS)
+            for (int at = 0; at < world->ids[i].file->count; at++)
+                if (world->ids[i].file->queue[at].client == client) world->ids[i].file->queue[at].client = NOBODY;
 }

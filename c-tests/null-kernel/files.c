@@ -3,41 +3,17 @@
 #include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
-#include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/uio.h>
-#include <sys/un.h>
 #include <unistd.h>
 
-static struct channel channels[CHANNELS];
-static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
-
-/* No handler of the program may jump away with the lock. */
-static void enter(sigset_t *old)
-{
-    sigset_t all;
-    sigfillset(&all);
-    pthread_sigmask(SIG_BLOCK, &all, old);
-    pthread_mutex_lock(&mutex);
-}
-
-static void leave(const sigset_t *old)
-{
-    pthread_mutex_unlock(&mutex);
-    pthread_sigmask(SIG_SETMASK, old, NULL);
-}
-
-static void before_fork(void) { pthread_mutex_lock(&mutex); }
-static void after_fork(void) { pthread_mutex_unlock(&mutex); }
-
-__attribute__((constructor)) static void begin(void) { pthread_atfork(before_fork, after_fork, after_fork); }
+__thread int calling = -1;
 
 #define NEXT(name, type) ({ static type next_; if (!next_) next_ = (type)dlsym(RTLD_NEXT, name); next_; })
 
@@ -107,7 +83,7 @@ int setresuid(uid_t real, uid_t effective, uid_t saved)
     return done;
 }
 
-/* ---- which descriptors are channels: a socket that is connected to itself, known by its inode */
+/* ---- which descriptors are channels: a socket with a name, known by its inode */
 
 static ino_t inode_of(int fd)
 {
@@ -121,34 +97,33 @@ struct channel *channel_of(int fd)
     ino_t inode = inode_of(fd);
     errno = before;
     for (int i = 0; inode && i < CHANNELS; i++)
-        if (channels[i].used && channels[i].inode == inode) return &channels[i];
+        if (world->channels[i].used && world->channels[i].inode == inode) return &world->channels[i];
     return NULL;
 }
 
-static int new_socket(int flags)
+static int new_socket(int flags, struct sockaddr_un *name, socklen_t *size)
 {
-    struct sockaddr_un name = {.sun_family = AF_UNIX};
-    socklen_t size = sizeof name;
     int fd = syscall(SYS_socket, AF_UNIX, SOCK_DGRAM | (flags & O_CLOEXEC ? SOCK_CLOEXEC : 0), 0);
+    *name = (struct sockaddr_un){.sun_family = AF_UNIX};
+    *size = sizeof *name;
     if (fd < 0) return fd;
-    if (bind(fd, (struct sockaddr *)&name, sizeof name.sun_family) || getsockname(fd, (struct sockaddr *)&name, &size) ||
-        syscall(SYS_connect, fd, &name, size)) {
-        syscall(SYS_close, fd);
-        return -1;
-    }
-    return fd;
+    if (!bind(fd, (struct sockaddr *)name, sizeof name->sun_family) && !getsockname(fd, (struct sockaddr *)name, size)) return fd;
+    syscall(SYS_close, fd);
+    return -1;
 }
 
 static int open_channel(int flags)
 {
     sigset_t old;
-    int fd = new_socket(flags), i;
+    struct channel made = {.used = 1, .process = getpid(), .cred = current_cred()};
+    int fd = new_socket(flags, &made.name, &made.name_size), i;
     if (fd < 0) return fd;
+    made.fd = fd;
+    made.inode = inode_of(fd);
     enter(&old);
-    for (i = 0; i < CHANNELS && channels[i].used; i++) { }
-    if (i < CHANNELS)
-        channels[i] = (struct channel){.used = 1, .inode = inode_of(fd), .process = getpid(), .cred = current_cred(), .fd = fd};
-    leave(&old);
+    for (i = 0; i < CHANNELS && world->channels[i].used; i++) { }
+    if (i < CHANNELS) world->channels[i] = made;
+    leave_kernel(&old);
     if (i < CHANNELS) return fd;
     syscall(SYS_close, fd);
     errno = ENFILE;
@@ -216,11 +191,11 @@ static void look_for_ends(void)
     int before = errno;
     enter(&old);
     for (int i = 0; i < CHANNELS; i++)
-        if (channels[i].used && channels[i].process == getpid() && !anywhere(&channels[i])) {
-            release(&channels[i]);
-            channels[i].used = 0;
+        if (world->channels[i].used && world->channels[i].process == getpid() && !anywhere(&world->channels[i])) {
+            release(&world->channels[i]);
+            world->channels[i].used = 0;
         }
-    leave(&old);
+    leave_kernel(&old);
     errno = before;
 }
 
@@ -279,7 +254,7 @@ static int get_event(int fd, const struct ucma_abi_get_event *to)
         struct channel *file = channel_of(fd);
         int done = file ? take(file, &event) : -EBADF;
         if (!done) done = deliver(file, &event, to);
-        leave(&old);
+        leave_kernel(&old);
         if (done != -EAGAIN || !blocks(fd)) return done;
         if ((done = sleep_for_event(fd))) return done;
     }
@@ -291,10 +266,12 @@ static int one(int fd, const void *buf, size_t size)
     if (size < sizeof *header) return -EINVAL;
     sigset_t old;
     enter(&old);
+    calling = fd;
     struct channel *file = channel_of(fd);
     int may = file && file->cred == current_cred() && file->process == getpid();
     int done = !file ? -EBADF : !may ? -EACCES : header->cmd == UCMA_CMD_GET_EVENT ? 0 : command(file, buf, size);
-    leave(&old);
+    calling = -1;
+    leave_kernel(&old);
     if (done) return done;
     return header->cmd == UCMA_CMD_GET_EVENT ? get_event(fd, buf) : 0;
 }

@@ -7,22 +7,20 @@
 #include <unistd.h>
 #include <rdma/rdma_cma_abi.h>
 
-struct id ids[IDS];
 const int null_kernel = 1; /* programs look for this name */
-static uint16_t next_port = 40000;
 enum { CONSUMER_DEFINED = 28, NO_SUCH_SERVICE = 8 };
 
 static int valid(const struct channel *file, uint32_t handle)
 {
-    if (handle >= IDS || !ids[handle].used) return -ENOENT;
-    return ids[handle].file == file ? 0 : -EINVAL;
+    if (handle >= IDS || !world->ids[handle].used) return -ENOENT;
+    return world->ids[handle].file == file ? 0 : -EINVAL;
 }
 
 static int new_id(struct channel *file, uint64_t uid)
 {
     for (int i = 0; i < IDS; i++)
-        if (!ids[i].used) {
-            ids[i] = (struct id){.used = 1, .file = file, .uid = uid, .peer = NOBODY};
+        if (!world->ids[i].used) {
+            world->ids[i] = (struct id){.used = 1, .file = file, .uid = uid, .peer = NOBODY};
             return i;
         }
     return -ENOMEM;
@@ -30,66 +28,65 @@ static int new_id(struct channel *file, uint64_t uid)
 
 static uint16_t port_of(const struct sockaddr_storage *a) { return ((const struct sockaddr_in *)a)->sin_port; }
 static uint32_t host_of(const struct sockaddr_storage *a) { return ntohl(((const struct sockaddr_in *)a)->sin_addr.s_addr); }
-static int is_local(uint32_t host) { return host == 0 || host >> 24 == 127 || (host >> 8 == 0x0a4d00 && (host & 255) < 99); }
+static int is_local(uint32_t host) { return host == 0 || host >> 24 == 127 || (host >> 8 == 0x0a4d00 && (host & 255) != 99); }
 
 static int taken(uint16_t port, int but)
 {
     for (int i = 0; i < IDS; i++)
-        if (i != but && ids[i].used && ids[i].file->process == getpid() && ids[i].state != IDLE && port_of(&ids[i].src) == port &&
-            ids[i].dst.ss_family == 0)
+        if (i != but && world->ids[i].used && concerns_us(world->ids[i].file) && world->ids[i].state != IDLE && port_of(&world->ids[i].src) == port &&
+            world->ids[i].dst.ss_family == 0)
             return 1;
     return 0;
 }
 
 static int bind_to(int handle, const struct sockaddr_storage *to)
 {
-    struct id *id = &ids[handle];
+    struct id *id = &world->ids[handle];
     if (id->state != IDLE) return -EINVAL;
     if (to->ss_family == AF_IB) return 0; /* how librdmacm asks whether it may use the newer commands */
     if (to->ss_family != AF_INET) return -EAFNOSUPPORT;
     if (!is_local(host_of(to))) return -EADDRNOTAVAIL;
     if (port_of(to) && taken(port_of(to), handle)) return -EADDRINUSE;
     id->src = *to;
-    if (!port_of(to)) ((struct sockaddr_in *)&id->src)->sin_port = htons(next_port++);
+    if (!port_of(to)) ((struct sockaddr_in *)&id->src)->sin_port = htons(world->next_port++);
     id->state = BOUND;
     return 0;
 }
 
-static int resolve_addr(int handle, const struct sockaddr_storage *dst)
+static int resolve_addr(int handle, const struct sockaddr_storage *src, const struct sockaddr_storage *dst)
 {
-    struct id *id = &ids[handle];
-    struct sockaddr_in any = {.sin_family = AF_INET};
+    struct id *id = &world->ids[handle];
     if (id->state != IDLE && id->state != BOUND) return -EINVAL;
     if (dst->ss_family != AF_INET) return -EAFNOSUPPORT;
     if (!is_local(host_of(dst))) return -ENETUNREACH;
     if (id->state == IDLE) {
-        struct sockaddr_storage here = {0};
-        memcpy(&here, &any, sizeof any);
-        bind_to(handle, &here);
+        struct sockaddr_storage any = {.ss_family = AF_INET};
+        int failed = bind_to(handle, src->ss_family ? src : &any);
+        if (failed) return failed;
     }
     id->dst = *dst;
-    ((struct sockaddr_in *)&id->src)->sin_addr.s_addr = htonl(0x0a4d0001);
+    if (!host_of(&id->src)) ((struct sockaddr_in *)&id->src)->sin_addr.s_addr = htonl(0x0a4d0001);
     id->state = ADDRESS;
     return post(handle, RDMA_CM_EVENT_ADDR_RESOLVED, 0, NULL, NOBODY);
 }
 
 static int resolve_route(int handle)
 {
-    if (ids[handle].state != ADDRESS) return -EINVAL;
-    ids[handle].state = ROUTE;
+    if (world->ids[handle].state != ADDRESS) return -EINVAL;
+    world->ids[handle].state = ROUTE;
     return post(handle, RDMA_CM_EVENT_ROUTE_RESOLVED, 0, NULL, NOBODY);
 }
 
 static int listener_at(uint16_t port)
 {
     for (int i = 0; i < IDS; i++)
-        if (ids[i].used && ids[i].state == LISTENS && ids[i].file->process == getpid() && port_of(&ids[i].src) == port) return i;
+        if (world->ids[i].used && world->ids[i].state == LISTENS && concerns_us(world->ids[i].file) && port_of(&world->ids[i].src) == port) return i;
     return NOBODY;
 }
 
 static int connect_to(int handle, struct ucma_abi_conn_param conn)
 {
-    struct id *id = &ids[handle];
+    struct id *id = &world->ids[handle];
     if (id->state != ROUTE) return -EINVAL;
     if (conn.private_data_len > 56) return -EINVAL;
     conn.private_data_len = 56;
@@ -99,15 +96,15 @@ static int connect_to(int handle, struct ucma_abi_conn_param conn)
         id->state = GONE;
         return post(handle, RDMA_CM_EVENT_REJECTED, NO_SUCH_SERVICE, NULL, NOBODY);
     }
-    if (!ids[listener].backlog) return 0; /* dropped: the kernel would ask again, and the peer never hears of it here */
-    ids[listener].backlog--;
+    if (!world->ids[listener].backlog) return 0; /* dropped: the kernel would ask again, and the peer never hears of it here */
+    world->ids[listener].backlog--;
     return post(listener, RDMA_CM_EVENT_CONNECT_REQUEST, 0, &conn, handle);
 }
 
 /* Of the server's side, with a request; and of the client's, when it has seen the answer. */
 static int accept_it(int handle, uint64_t uid, const struct ucma_abi_conn_param *conn)
 {
-    struct id *id = &ids[handle];
+    struct id *id = &world->ids[handle];
     int peer = id->peer;
     if (id->state == REQUESTED && peer != NOBODY) {
         id->uid = uid;
@@ -116,8 +113,8 @@ static int accept_it(int handle, uint64_t uid, const struct ucma_abi_conn_param 
         answer.private_data_len = 196;
         return post(peer, RDMA_CM_EVENT_CONNECT_RESPONSE, 0, &answer, NOBODY);
     }
-    if (id->state != ASKED || peer == NOBODY || ids[peer].state != ANSWERED) return -EINVAL;
-    id->state = ids[peer].state = CONNECTED;
+    if (id->state != ASKED || peer == NOBODY || world->ids[peer].state != ANSWERED) return -EINVAL;
+    id->state = world->ids[peer].state = CONNECTED;
     return post(peer, RDMA_CM_EVENT_ESTABLISHED, 0, NULL, NOBODY);
 }
 
@@ -125,14 +122,14 @@ static void refuse(int client, const void *data, uint8_t length)
 {
     struct ucma_abi_conn_param why = {.private_data_len = 148};
     memcpy(why.private_data, data, length);
-    ids[client].state = GONE;
-    ids[client].peer = NOBODY;
+    world->ids[client].state = GONE;
+    world->ids[client].peer = NOBODY;
     post(client, RDMA_CM_EVENT_REJECTED, CONSUMER_DEFINED, &why, NOBODY);
 }
 
 static int reject(int handle, const void *data, uint8_t length)
 {
-    struct id *id = &ids[handle];
+    struct id *id = &world->ids[handle];
     if (id->state != REQUESTED || id->peer == NOBODY) return -EINVAL;
     refuse(id->peer, data, length);
     id->state = GONE;
@@ -143,8 +140,8 @@ static int reject(int handle, const void *data, uint8_t length)
 /* Asks the peer for the end, or answers a peer that has asked. */
 static void leave(int handle)
 {
-    struct id *id = &ids[handle];
-    struct id *peer = id->peer == NOBODY ? NULL : &ids[id->peer];
+    struct id *id = &world->ids[handle];
+    struct id *peer = id->peer == NOBODY ? NULL : &world->ids[id->peer];
     if (peer && peer->leaving) {
         peer->leaving = 0;
         peer->state = DISCONNECTED;
@@ -158,32 +155,32 @@ static void leave(int handle)
 
 static int disconnect(int handle)
 {
-    if (ids[handle].state != CONNECTED && ids[handle].state != DISCONNECTED) return -EINVAL;
+    if (world->ids[handle].state != CONNECTED && world->ids[handle].state != DISCONNECTED) return -EINVAL;
     leave(handle);
     return 0;
 }
 
 static void refuse_waiting(int listener)
 {
-    struct channel *file = ids[listener].file;
+    struct channel *file = world->ids[listener].file;
     for (int i = 0; i < file->count; i++)
         if (file->queue[i].owner == listener && file->queue[i].client != NOBODY) refuse(file->queue[i].client, "", 0);
 }
 
 static uint32_t destroy(int handle)
 {
-    struct id *id = &ids[handle];
+    struct id *id = &world->ids[handle];
     int peer = id->peer;
     if (id->state == LISTENS) refuse_waiting(handle);
     if (id->state == REQUESTED && peer != NOBODY) refuse(peer, "", 0);
     if (id->state == CONNECTED || id->state == DISCONNECTED) leave(handle);
-    if (id->state == ASKED && peer != NOBODY && ids[peer].state == ANSWERED) {
-        ids[peer].state = GONE;
+    if (id->state == ASKED && peer != NOBODY && world->ids[peer].state == ANSWERED) {
+        world->ids[peer].state = GONE;
         post(peer, RDMA_CM_EVENT_REJECTED, CONSUMER_DEFINED, NULL, NOBODY);
     }
-    if (id->state == ANSWERED && peer != NOBODY && ids[peer].state == ASKED) refuse(peer, "", 0);
+    if (id->state == ANSWERED && peer != NOBODY && world->ids[peer].state == ASKED) refuse(peer, "", 0);
     gone_client(handle);
-    if (peer != NOBODY) ids[peer].peer = NOBODY;
+    if (peer != NOBODY) world->ids[peer].peer = NOBODY;
     discard(id->file, handle);
     id->used = 0;
     return id->reported;
@@ -192,7 +189,9 @@ static uint32_t destroy(int handle)
 void release(struct channel *file)
 {
     for (int i = 0; i < IDS; i++)
-        if (ids[i].used && ids[i].file == file) {
+        if (world->ids[i].used && world->ids[i].file == file && world->ids[i].state == LISTENS) refuse_waiting(i);
+    for (int i = 0; i < IDS; i++)
+        if (world->ids[i].used && world->ids[i].file == file) {
             file->count = 0; /* its descriptor is gone */
             destroy(i);
         }
@@ -204,15 +203,15 @@ static int migrate(struct channel *to, const struct ucma_abi_migrate_id *c)
     if (!from) return -ENOENT;
     int failed = valid(from, c->id);
     if (failed) return failed;
-    ids[c->id].file = to;
+    world->ids[c->id].file = to;
     if (from != to) move(from, to, c->id);
-    ((struct ucma_abi_migrate_resp *)(uintptr_t)c->response)->events_reported = ids[c->id].reported;
+    ((struct ucma_abi_migrate_resp *)(uintptr_t)c->response)->events_reported = world->ids[c->id].reported;
     return 0;
 }
 
 static int query(const struct ucma_abi_query *c)
 {
-    const struct id *id = &ids[c->id];
+    const struct id *id = &world->ids[c->id];
     memset((void *)(uintptr_t)c->response, 0, c->out);
     if (c->option == UCMA_QUERY_PATH) {
         ((struct ucma_abi_query_path_resp *)(uintptr_t)c->response)->num_paths = 0;
@@ -231,7 +230,7 @@ static int query(const struct ucma_abi_query *c)
 static int init_qp_attr(const struct ucma_abi_init_qp_attr *c)
 {
     struct ib_uverbs_qp_attr *r = (void *)(uintptr_t)c->response;
-    if (ids[c->id].state == IDLE) return -EINVAL;
+    if (world->ids[c->id].state == IDLE) return -EINVAL;
     memset(r, 0, sizeof *r);
     r->qp_state = c->qp_state;
     r->port_num = 1;
@@ -245,7 +244,7 @@ static int init_qp_attr(const struct ucma_abi_init_qp_attr *c)
 
 static int listen_at(int handle, int backlog)
 {
-    struct id *id = &ids[handle];
+    struct id *id = &world->ids[handle];
     if (id->state != BOUND && id->state != IDLE) return -EINVAL;
     if (id->state == IDLE) {
         struct sockaddr_storage any = {.ss_family = AF_INET};
@@ -264,12 +263,12 @@ int deliver(struct channel *file, const struct event *event, const struct ucma_a
     if (event->kind == RDMA_CM_EVENT_CONNECT_REQUEST) {
         int made = new_id(file, 0);
         if (made < 0) return made;
-        ids[event->owner].backlog++;
-        ids[made].state = REQUESTED;
-        ids[made].peer = event->client;
-        ids[made].src = ids[event->owner].src;
-        ids[made].dst = event->from;
-        if (event->client != NOBODY) ids[event->client].peer = made;
+        world->ids[event->owner].backlog++;
+        world->ids[made].state = REQUESTED;
+        world->ids[made].peer = event->client;
+        world->ids[made].src = world->ids[event->owner].src;
+        world->ids[made].dst = event->from;
+        if (event->client != NOBODY) world->ids[event->client].peer = made;
         answer.id = made;
     }
     memcpy((void *)(uintptr_t)to->response, &answer, to->out < sizeof answer ? to->out : sizeof answer);
@@ -295,7 +294,7 @@ static int do_create(struct channel *file, const void *buf)
 }
 
 static int do_bind(struct channel *file, const void *buf) { AS(ucma_abi_bind); return bind_to(c->id, &c->addr); }
-static int do_resolve(struct channel *file, const void *buf) { AS(ucma_abi_resolve_addr); return resolve_addr(c->id, &c->dst_addr); }
+static int do_resolve(struct channel *file, const void *buf) { AS(ucma_abi_resolve_addr); return resolve_addr(c->id, &c->src_addr, &c->dst_addr); }
 static int do_route(struct channel *file, const void *buf) { AS(ucma_abi_resolve_route); return resolve_route(c->id); }
 static int do_connect(struct channel *file, const void *buf) { AS(ucma_abi_connect); return connect_to(c->id, c->conn_param); }
 static int do_listen(struct channel *file, const void *buf) { AS(ucma_abi_listen); return listen_at(c->id, c->backlog); }
