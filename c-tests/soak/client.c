@@ -172,6 +172,7 @@ int run_client(unsigned client)
         atomic_store(&book->client_pid[client], child);
         while (waitpid(child, &status, 0) < 0 && errno == EINTR) { }
         from = after_a_kill();
+        if (status && !(WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL)) say("client %u: ended with status %x", me, status);
         if (!WIFSIGNALED(status) || WTERMSIG(status) != SIGKILL) return status != 0;
         atomic_fetch_add(&book->clients_killed, 1);
     }
