@@ -83,7 +83,7 @@ soak: setup build c-tests ## 1,000 random programs (RANDOM_FIRST=, RANDOM_SEEDS=
 	$(Q)RANDOM_SEEDS=$${RANDOM_SEEDS:-1000} c-tests/random/run
 	$(Q)SOAK_CONNECTIONS=$${SOAK_CONNECTIONS:-100000} c-tests/soak/long
 
-test-all: setup ## the same as test, with the whole lab on each root (docs/testing.md): hours without KVM
+test-all: setup ## the same as test, with the whole lab on each root, the packages and aarch64 (docs/testing.md): hours without KVM
 	$(Q)tools/test all
 
 demo: setup build c-tests ## an unmodified program under cmshim, and three failing connections explained
