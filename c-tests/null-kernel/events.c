@@ -77,7 +77,7 @@ void discard(struct channel *from, int owner)
 
 void move(struct channel *from, struct channel *to, int owner)
 {
-    for (int i = 0; i < from->count;)
+    for (int i = 0, left = from->count; left > 0; left--)
         if (from->queue[i].owner == owner) {
             put(to, &from->queue[i]);
             take_out(from, i);

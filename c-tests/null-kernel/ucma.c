@@ -204,7 +204,7 @@ static int migrate(struct channel *to, const struct ucma_abi_migrate_id *c)
     int failed = valid(from, c->id);
     if (failed) return failed;
     world->ids[c->id].file = to;
-    if (from != to) move(from, to, c->id);
+    move(from, to, c->id); /* to its own channel, too: behind what waits there (kernel 5.10 and later) */
     ((struct ucma_abi_migrate_resp *)(uintptr_t)c->response)->events_reported = world->ids[c->id].reported;
     return 0;
 }

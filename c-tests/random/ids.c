@@ -285,15 +285,16 @@ static void moved(int i, int from, int to)
 {
     struct chan *f = &chans[from], *t = &chans[to];
     cmids[i].chan = to;
-    if (from == to) return;
-    for (int at = 0; at < f->count;)
+    for (int at = 0, left = f->count; left > 0; left--)
         if (f->waits[at].id == i) {
-            if (t->count == PENDING) give_up("the model is full");
-            t->waits[t->count++] = f->waits[at];
+            if (from != to && t->count == PENDING) give_up("the model is full");
+            struct pending one = f->waits[at];
+            int mixed = f->mixed;
+            forget_pending(from, at);
+            t->waits[t->count++] = one;
             t->unsure = 1;
             /* Behind what waits there, for the kernel; but nobody promises an order among ids then. */
-            if (f->mixed || t->count > 1) t->mixed = 1;
-            forget_pending(from, at);
+            if (mixed || t->count > 1) t->mixed = 1;
         } else {
             at++;
         }
