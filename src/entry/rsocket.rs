@@ -1,6 +1,6 @@
 //! rsockets stand on functions of librdmacm, which come through us: all that is to be done is done there.
 
-use crate::boundary::{self, inner::Inner};
+use crate::boundary::{self, inner::Inner, thread};
 use crate::real;
 use crate::reasons::calls;
 use crate::reasons::subject::Subject;
@@ -32,7 +32,10 @@ pub unsafe extern "C-unwind" fn rsocket(domain: c_int, kind: c_int, protocol: c_
         return call.refused(libc::EACCES);
     }
     call.failed(socket.min(0), |shim, ended| {
-        calls::ended(shim, ended, Subject::default, |_| {});
+        // Its own refusals are of arguments; what is worth a line failed inside.
+        if thread::inner().is_some() {
+            calls::ended(shim, ended, Subject::default, |_| {});
+        }
     });
     socket
 }
