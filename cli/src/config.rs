@@ -3,7 +3,9 @@
 use std::ffi::OsString;
 use std::path::Path;
 
-use cmshim_core::config::{default_file, gather, load, Input, Loaded, CONFIG_VARIABLE};
+use cmshim_core::config::{
+    default_file, gather, is_lost_policy, load, Input, Loaded, OnError, CONFIG_VARIABLE,
+};
 use serde_json::json;
 
 use crate::args::ConfigArgs;
@@ -16,6 +18,7 @@ pub fn config(args: &ConfigArgs) -> Result<u8, Failure> {
         return Ok(0);
     }
     let loaded = load(&input(args));
+    let policy = policy_problems(&loaded);
     if args.json {
         output::print(&as_json(&loaded))?;
     } else {
@@ -23,8 +26,35 @@ pub fn config(args: &ConfigArgs) -> Result<u8, Failure> {
         for problem in &loaded.problems {
             output::complain(&problem.to_string());
         }
+        for problem in &policy {
+            output::complain(problem);
+        }
     }
-    Ok(if loaded.problems.is_empty() { 0 } else { FOUND })
+    let good = loaded.problems.is_empty() && policy.is_empty();
+    Ok(if good { 0 } else { FOUND })
+}
+
+/// What is wrong with the tenant policy, read as the library would, and what programs do then.
+pub fn policy_problems(loaded: &Loaded) -> Vec<String> {
+    let Some(path) = &loaded.config.tenant.policy else {
+        return Vec::new();
+    };
+    let then = match loaded.config.tenant.on_error {
+        OnError::Deny => "all connects are refused (tenant.on_error)",
+        OnError::Allow => "nothing is refused (tenant.on_error)",
+    };
+    if is_lost_policy(path) {
+        return vec![format!(
+            "tenant.policy: the configuration is wrong where it may name a policy; {then}"
+        )];
+    }
+    let mut problems = crate::policy::read(Path::new(path))
+        .err()
+        .unwrap_or_default();
+    if !problems.is_empty() {
+        problems.push(format!("tenant.policy {path} cannot be used; {then}"));
+    }
+    problems
 }
 
 fn input(args: &ConfigArgs) -> Input {
@@ -66,6 +96,7 @@ fn as_json(loaded: &Loaded) -> String {
         "active": loaded.active(),
         "settings": loaded.settings,
         "problems": loaded.problems,
+        "policy_problems": policy_problems(loaded),
     });
     format!("{value:#}\n")
 }

@@ -15,6 +15,7 @@ fn input(text: &str, vars: &[(&str, &str)], program: &[&str]) -> Input {
         file: Some(("/etc/cmshim.toml".into(), Ok(text.into()))),
         vars: vars.iter().map(|(n, v)| (n.into(), v.into())).collect(),
         program: program.iter().map(|&p| p.to_owned()).collect(),
+        ..Input::default()
     }
 }
 

@@ -7,6 +7,7 @@ fn policy(file: &str, vars: &[(&str, &str)], program: &str) -> Option<String> {
         file: Some(("c.toml".into(), Ok(file.into()))),
         vars: vars.iter().map(|(n, v)| (n.into(), v.into())).collect(),
         program: vec![program.into()],
+        ..Input::default()
     });
     loaded.config.tenant.policy
 }
@@ -39,6 +40,7 @@ fn what_is_used_then_is_not_called_the_default() {
         file: Some(("c.toml".into(), Ok("[tenant]\npolicy = \"rel\"".into()))),
         vars: Vec::new(),
         program: vec!["x".into()],
+        ..Input::default()
     });
     let told = loaded.problems[0].to_string();
     let used = "used: what tenant.on_error says, as for a file that cannot be read";
@@ -56,4 +58,17 @@ fn a_good_one_beside_it_and_other_mistakes_change_nothing() {
     );
     assert_eq!(policy("[log]\nlevel = 3", &[], "x"), None);
     assert_eq!(policy("[log\n", &[], "x"), None);
+}
+
+/// The commented file that `cmshim config --default` prints, with a mistake in it, names no policy.
+#[test]
+fn a_policy_in_a_comment_is_none() {
+    let text = format!("{}\n[log\n", cmshim_core::config::default_file());
+    assert!(text.contains("policy"));
+    assert_eq!(policy(&text, &[], "x"), None);
+    assert!(closed(policy(
+        &(text + "tenant.policy = \"/etc/p\"\n"),
+        &[],
+        "x"
+    )));
 }

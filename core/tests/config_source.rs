@@ -113,6 +113,21 @@ fn a_named_file_that_is_absent_is_a_problem() {
     );
 }
 
+/// One comment in another encoding does not switch a policy off.
+#[test]
+fn a_file_that_is_no_text_and_names_a_policy_is_one_that_cannot_be_read() {
+    let dir = Scratch::new("latin1");
+    for (text, lost) in [
+        (&b"# f\xfcr\ntenant.policy = \"/etc/p\"\n"[..], true),
+        (b"# policy f\xfcr\nlisten.min_backlog = 3\n", false),
+    ] {
+        let path = dir.file("c.toml", text);
+        let loaded = load(&gather(vec![var("CMSHIM_CONFIG", &path)], vec![], false));
+        assert_eq!(loaded.problems.len(), 1);
+        assert_eq!(loaded.config.tenant.policy.is_some(), lost);
+    }
+}
+
 #[test]
 fn secure_mode_listens_to_no_variable() {
     let dir = Scratch::new("secure");

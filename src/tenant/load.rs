@@ -70,7 +70,9 @@ pub(super) fn unread(path: &str, why: &str, on_error: OnError) -> String {
         OnError::Allow => "nothing is refused",
     };
     match is_lost_policy(path) {
-        true => format!("tenant.policy: the configuration names no file that can be used; {then} (tenant.on_error)"),
+        true => format!(
+            "tenant.policy: the configuration is wrong where it may name a policy; {then} (tenant.on_error). See cmshim config"
+        ),
         false => format!("tenant.policy {why}; {then} until it can be read (tenant.on_error)"),
     }
 }

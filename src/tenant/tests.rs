@@ -331,7 +331,7 @@ fn a_name_that_is_no_file_is_not_told_as_one() {
         .expect("it was meant");
     assert_eq!(
         unread(&lost, "no such file", OnError::Deny),
-        "tenant.policy: the configuration names no file that can be used; all connects are refused (tenant.on_error)"
+        "tenant.policy: the configuration is wrong where it may name a policy; all connects are refused (tenant.on_error). See cmshim config"
     );
     assert_eq!(
         unread("/p", "/p: no such file", OnError::Allow),

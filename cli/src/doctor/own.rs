@@ -49,14 +49,18 @@ pub fn configuration(loaded: &Loaded, file: Option<&str>) -> Check {
     let mut check = Check::new(
         "configuration",
         "configuration",
-        "A wrong value does not count: the default is used instead, and each program starts with a line \
-         about it.",
+        "A wrong value does not count, and each program starts with a line about it. Where the tenant policy \
+         cannot be read, tenant.on_error decides: by default all connects are refused.",
     );
     let file = file.map_or(format!("no {DEFAULT_PATH}: defaults"), str::to_owned);
     for problem in &loaded.problems {
         check.found(Verdict::Warn, problem.to_string());
     }
-    let count = loaded.problems.len();
+    let policy = crate::config::policy_problems(loaded);
+    for problem in &policy {
+        check.found(Verdict::Warn, problem.as_str());
+    }
+    let count = loaded.problems.len() + policy.len();
     if count > 0 {
         check.mend("cmshim config");
         let s = if count == 1 { "" } else { "s" };
@@ -108,6 +112,14 @@ mod tests {
         assert_eq!(wrong.value, "/x.toml: 1 problem");
         assert!(wrong.details[0].contains("min_backlog"), "{wrong:?}");
         assert_eq!(with("disable = true\n").verdict, Verdict::Warn);
+        let lost = with("tenant.policy = \"/nowhere/policy.toml\"\n");
+        assert_eq!(lost.verdict, Verdict::Warn);
+        assert!(
+            lost.details
+                .iter()
+                .any(|d| d.contains("all connects are refused")),
+            "{lost:?}"
+        );
         let none = configuration(&load(&Input::default()), None);
         assert_eq!(none.value, "no /etc/cmshim.toml: defaults");
     }

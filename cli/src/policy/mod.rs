@@ -26,7 +26,7 @@ pub fn policy(args: &PolicyArgs) -> Result<u8, Failure> {
 }
 
 /// The policy in a file. The error is a line for each problem.
-fn read(path: &Path) -> Result<Policy, Vec<String>> {
+pub fn read(path: &Path) -> Result<Policy, Vec<String>> {
     let name = path.display().to_string();
     let told = |problem: tenant::Problem| problem.in_file(&name);
     let bytes = tenant::file(path).map_err(|problem| vec![told(problem)])?;

@@ -1,7 +1,7 @@
 //! Puts defaults, file and variables together.
 
 use super::file::FileValue;
-use super::input::Input;
+use super::input::{may_name_policy, Input};
 use super::lookup::same_program;
 use super::problem::{Problem, MAX_PROBLEMS};
 use super::setting::{Origin, Setting};
@@ -82,7 +82,7 @@ fn loses_policy(problems: &[Problem], names: &[String], text: &str) -> bool {
         .filter(|p| concerns(p, names))
         .any(|p| match p.row {
             Some(row) => KEYS[row].name == POLICY_KEY,
-            None => p.key.is_none() && text.contains("policy"),
+            None => p.key.is_none() && may_name_policy(text),
         })
 }
 
@@ -92,7 +92,10 @@ fn apply_file(input: &Input, settings: &mut [Setting], policy_lost: &mut bool) -
     };
     let text = match contents {
         Ok(text) => text,
-        Err(why) => return vec![unreadable(path, why)],
+        Err(why) => {
+            *policy_lost |= input.policy_in_doubt;
+            return vec![unreadable(path, why)];
+        }
     };
     let (values, problems) = file::read(path, text);
     let general = values.iter().filter(|v| v.program.is_none());

@@ -6,7 +6,7 @@ use std::io::{ErrorKind, Read};
 use std::os::unix::fs::{FileTypeExt, OpenOptionsExt};
 use std::path::Path;
 
-use super::input::Input;
+use super::input::{may_name_policy, Input};
 use crate::codes::errno;
 use crate::text::printable;
 
@@ -34,6 +34,7 @@ pub fn gather(vars: Vec<(OsString, OsString)>, program: Vec<String>, secure: boo
         .find(|(name, _)| name == CONFIG_VARIABLE)
         .map(|(_, path)| path.clone())
         .filter(|path| !path.is_empty());
+    let path = named.clone().unwrap_or_else(|| DEFAULT_PATH.into());
     let file = match named {
         Some(path) => Some((
             printable(&path.to_string_lossy()),
@@ -41,11 +42,19 @@ pub fn gather(vars: Vec<(OsString, OsString)>, program: Vec<String>, secure: boo
         )),
         None => read_default(Path::new(DEFAULT_PATH)).map(|text| (DEFAULT_PATH.to_owned(), text)),
     };
+    let unusable = matches!(&file, Some((_, Err(_))));
     Input {
+        policy_in_doubt: unusable && bytes_may_name_policy(Path::new(&path)),
         file,
         vars,
         program,
     }
+}
+
+/// A file that is no text can still be seen to name a policy.
+fn bytes_may_name_policy(path: &Path) -> bool {
+    let bytes = read_bytes(path, MAX_BYTES).unwrap_or_default();
+    may_name_policy(&String::from_utf8_lossy(&bytes))
 }
 
 /// `None` when there is no such file.
