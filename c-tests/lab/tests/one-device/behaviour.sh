@@ -54,11 +54,12 @@ shown program 'failed 40'
 shown program 'lives'
 
 alike jumps "$beh/jumps"
-alike environment "$beh/environment"
-shown program 'asked 0 times'
 shown program 'no harm: 0'
 shown program 'exit status 0'
 line program peer-kernel connect 'REJECTED 8'
+
+alike environment "$beh/environment"
+shown program 'asked 0 times'
 
 alike constructor "$beh/constructor"
 for mode in direct plugin deepbind; do
