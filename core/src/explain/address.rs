@@ -33,19 +33,27 @@ const FIRST_FREE_PORT: u16 = 1_024;
 const SHOW_IDS: &str = "rdma resource show cm_id";
 
 /// An IPv4 address in IPv6 form: the connection manager looks at the family only (`addr_resolve`, addr.c).
-pub(super) fn mapped(a: &Addresses) -> Option<Explanation> {
-    let (given, v4) = [a.destination, a.source]
-        .into_iter()
-        .flatten()
-        .find_map(|address| match address.ip() {
-            IpAddr::V6(v6) => v6.to_ipv4_mapped().map(|v4| (v6, v4)),
-            IpAddr::V4(_) => None,
-        })?;
+fn mapped(address: Option<SocketAddr>, looks_for: &str) -> Option<Explanation> {
+    let Some(SocketAddr::V6(given)) = address else {
+        return None;
+    };
+    let v4 = given.ip().to_ipv4_mapped()?;
     Some(own(
-        format!("{given} is an IPv4 address in IPv6 form, and RDMA addresses of that form do not work"),
-        "The kernel's RDMA connection manager treats it as IPv6: it looks for an IPv6 route, or for an IPv6 address of this host.",
+        format!(
+            "{} is an IPv4 address in IPv6 form, and is taken for IPv6",
+            given.ip()
+        ),
+        format!("The kernel's RDMA connection manager looks for {looks_for}, and there is none."),
         format!("Give the address as IPv4 (AF_INET): {v4}"),
     ))
+}
+
+fn mapped_source(a: &Addresses) -> Option<Explanation> {
+    mapped(a.source, "a network device with this IPv6 address")
+}
+
+pub(super) fn mapped_destination(a: &Addresses) -> Option<Explanation> {
+    mapped(a.destination, "an IPv6 route to it")
 }
 
 /// The family of an address is none of the connection manager's: librdmacm answers EINVAL.
@@ -112,23 +120,26 @@ pub(super) fn taken(a: &Addresses) -> Explanation {
 /// EADDRNOTAVAIL, which the kernel gives for three things.
 pub(super) fn not_available(a: &Addresses) -> Explanation {
     let any = |ip: IpAddr| ip.is_unspecified();
+
     match (a.source, &a.here) {
         (None, _) => no_port(a),
         (Some(s), _) if any(s.ip()) && s.port() == 0 => no_port(a),
         (Some(s), _) if any(s.ip()) => shared_with_any(s.port()),
-        (Some(s), Some(Here::No)) => not_here(s.ip()),
+        (Some(s), Some(Here::No)) => not_here(a, s.ip()),
         (Some(s), Some(Here::On(_))) if s.port() == 0 => used_up(a),
         (Some(s), Some(Here::On(_))) => shared_with_any(s.port()),
         (Some(s), None) => not_here_or_taken(s),
     }
 }
 
-fn not_here(ip: IpAddr) -> Explanation {
-    own(
-        format!("{ip} is not an address of this host"),
-        "No network device of this network namespace has it.",
-        "ip addr; in a container: the addresses are those of its own network namespace",
-    )
+fn not_here(a: &Addresses, ip: IpAddr) -> Explanation {
+    mapped_source(a).unwrap_or_else(|| {
+        own(
+            format!("{ip} is not an address of this host"),
+            "No network device of this network namespace has it.",
+            "ip addr; in a container: the addresses are those of its own network namespace",
+        )
+    })
 }
 
 fn shared_with_any(port: u16) -> Explanation {
@@ -208,6 +219,8 @@ pub(super) fn not_permitted(a: &Addresses, routed: bool) -> Explanation {
 /// ENODEV of a source address: no port of an RDMA device has it.
 pub(super) fn no_rdma_device(a: &Addresses) -> Explanation {
     let (summary, cause) = match (a.source, &a.here) {
+        // Of an id with a device from an earlier call the kernel does not look for the address any more.
+        (Some(s), Some(Here::No)) if !s.ip().is_unspecified() => return not_here(a, s.ip()),
         (Some(s), Some(Here::On(device))) => (
             format!("no RDMA port has the address {} (it is on {device})", s.ip()),
             format!("Possible: {device} is no RDMA network device (a bridge, a plain NIC, lo); or its RDMA device is of another network namespace or gone."),

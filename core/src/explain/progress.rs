@@ -32,7 +32,7 @@ impl Progress {
     pub(super) fn phrase(self) -> &'static str {
         match self {
             Progress::Unknown => "its state is not known",
-            Progress::New => "it is new: it has no address",
+            Progress::New => "it is new and has no address",
             Progress::Bound => "it is bound, and has no peer",
             Progress::Listening => "it is a listener",
             Progress::ResolvingAddress => "its address is still being resolved",

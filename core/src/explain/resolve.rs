@@ -20,7 +20,7 @@ pub(super) fn call(q: &CallQuery) -> Option<Explanation> {
 
 /// What a failed address resolution means, by positive errno; the same for call and event.
 pub(super) fn address(number: i32, a: &Addresses) -> Option<Explanation> {
-    if let (19 | 22 | 97 | 99 | 101 | 110 | 113, Some(e)) = (number, address::mapped(a)) {
+    if let (101, Some(e)) = (number, address::mapped_destination(a)) {
         return Some(e);
     }
     Some(match number {
@@ -71,9 +71,7 @@ fn resolve_addr(q: &CallQuery) -> Option<Explanation> {
     match q.errno {
         22 => Some(resolve_invalid(q)),
         13 => Some(address::not_permitted(a, true)),
-        19 if a.source.is_some_and(|s| !s.ip().is_unspecified())
-            && address::mapped(a).is_none() =>
-        {
+        19 if a.source.is_some_and(|s| !s.ip().is_unspecified()) => {
             Some(address::no_rdma_device(a))
         }
         n => address(n, a),
@@ -100,7 +98,7 @@ fn resolve_invalid(q: &CallQuery) -> Explanation {
         .or_else(wrong_order)
         .or_else(|| address::two_families(a))
         .or_else(|| address::without_scope(a))
-        .or_else(|| address::mapped(a))
+
         .unwrap_or_else(|| {
             own(
                 "the address cannot be resolved with these arguments",

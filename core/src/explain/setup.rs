@@ -71,9 +71,7 @@ fn create(q: &CallQuery) -> Option<Explanation> {
 /// What rdma_bind_addr fails for (`rdma_bind_addr_dst`, cma.c).
 fn bind(q: &CallQuery) -> Option<Explanation> {
     let a = &q.facts.addresses;
-    if let (19 | 22 | 97 | 99, Some(e)) = (q.errno, address::mapped(a)) {
-        return Some(e);
-    }
+
     Some(match q.errno {
         98 => address::taken(a),
         99 => address::not_available(a),
