@@ -23,17 +23,13 @@ void wake(struct channel *c)
     if (own != calling) syscall(SYS_close, own);
 }
 
-/* As long as there are events, there is a byte. */
-static void take_byte(struct channel *c)
+/* As long as there are events, there is a byte. None is sent here: ucma wakes for an event that comes, not for one that is taken. */
+static void take_bytes(struct channel *c)
 {
     char byte;
-    int fd = number_of(c), before = calling;
-    if (syscall(SYS_recvfrom, fd, &byte, 1, MSG_DONTWAIT, NULL, NULL) == 1 && !c->count)
+    int fd = number_of(c);
+    if (!c->count)
         while (syscall(SYS_recvfrom, fd, &byte, 1, MSG_DONTWAIT, NULL, NULL) == 1) { }
-    if (!c->count || syscall(SYS_recvfrom, fd, &byte, 1, MSG_DONTWAIT | MSG_PEEK, NULL, NULL) == 1) return;
-    calling = fd;
-    wake(c);
-    calling = before;
 }
 
 static int put(struct channel *c, const struct event *event)
@@ -47,7 +43,7 @@ static int put(struct channel *c, const struct event *event)
 static void take_out(struct channel *c, int at)
 {
     memmove(&c->queue[at], &c->queue[at + 1], (--c->count - at) * sizeof c->queue[0]);
-    take_byte(c);
+    take_bytes(c);
 }
 
 int post(int owner, uint32_t kind, int status, const struct ucma_abi_conn_param *conn, int client)

@@ -191,6 +191,29 @@ impl Tap {
         shown
     }
 
+    /// Wakes once more whoever waits for the channel edge by edge; false if that cannot be. By the eventfd, put there anew: to
+    /// change what is asked of the kernel's descriptor wakes nobody while its set knows that it has events (`ep_modify`,
+    /// fs/eventpoll.c). Inside `guard::run`.
+    pub fn edge(&self) -> bool {
+        let mut locked = self.lock();
+        if !self.swapped() {
+            return false;
+        }
+        if locked.link.is_none() {
+            locked.link = Link::reserve();
+        }
+        let app = self.app();
+        let Some(link) = &mut locked.link else {
+            return false;
+        };
+        link.disarm(app);
+        let woken = link.arm(app);
+        if self.queue.is_empty() {
+            link.disarm(app);
+        }
+        woken
+    }
+
     /// The queue has run empty: looks for more if the last batch was a full one, or else says that there is
     /// nothing to read. Inside `guard::run`.
     pub fn drained(&self, batch: usize) {
@@ -227,7 +250,8 @@ impl Tap {
     }
 }
 
-fn not_shown() {
+/// A channel could not be made readable; errno says why.
+pub fn not_shown() {
     static TOLD: AtomicBool = AtomicBool::new(false);
     let why = std::io::Error::last_os_error();
     if !TOLD.swap(true, Ordering::AcqRel) {

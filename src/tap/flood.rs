@@ -1,7 +1,8 @@
 //! A flood of connect requests that the tenant check refuses: the program's thread comes back from time to time.
 
 use super::channel::How;
-use super::{descriptors, swap, table};
+use super::{descriptors, table};
+use crate::boundary::guard;
 use crate::sys;
 use libc::c_int;
 
@@ -15,14 +16,11 @@ pub fn may_end(fd: c_int) -> bool {
         return false;
     }
     let tap = table::find(fd).filter(|tap| tap.app().0 == fd);
-    match tap.map(|tap| (tap, tap.how())) {
-        Some((tap, How::Inline)) => {
-            // Who waits edge by edge is woken once more.
-            swap::look_again(tap);
-            true
-        }
-        Some((_, How::Thread | How::Foreign)) => false,
+    let may = guard::run(|| match tap.map(|tap| (tap, tap.how())) {
+        Some((tap, How::Inline | How::Thread)) => tap.edge(),
+        Some((_, How::Foreign)) => false,
         // The kernel's own descriptor, for which an edge cannot be made.
         Some((_, How::Plain)) | None => !sys::epoll::by_edges(fd),
-    }
+    });
+    may.unwrap_or(false)
 }
