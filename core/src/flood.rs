@@ -79,10 +79,9 @@ impl Kind {
 /// The port that a client of the connection connects to. A server's clients each have another of their own.
 fn listener(r: &Report) -> Option<u16> {
     let connecting = matches!(r.stage, Stage::Connect | Stage::Accept);
-    let address = match r.role {
-        Role::Server => r.src,
-        _ => r.dst,
-    };
+    // Where nobody saw the request, the side is not known; but only a server accepts.
+    let serves = r.role == Role::Server || r.role == Role::None && r.stage == Stage::Accept;
+    let address = if serves { r.src } else { r.dst };
     address.filter(|_| connecting).map(|a| a.port())
 }
 

@@ -212,3 +212,17 @@ proptest! {
         prop_assert!(f.drain(now).is_empty());
     }
 }
+
+#[test]
+fn an_accept_is_of_the_listener_even_where_the_request_was_not_seen() {
+    let mut f = Flood::new(secs(10));
+    let accept = |client: u16, listener: u16| {
+        let mut r = incident(1, client, "A");
+        (r.stage, r.role) = (Stage::Accept, Role::None);
+        r.src = Some(([10, 0, 0, 9], listener).into());
+        r
+    };
+    assert!(f.offer(secs(0), accept(40_000, 7000)).is_some());
+    assert!(f.offer(secs(0), accept(40_001, 7000)).is_none());
+    assert!(f.offer(secs(0), accept(40_002, 7001)).is_some());
+}
