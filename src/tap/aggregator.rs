@@ -5,7 +5,7 @@
 //! threads, and all channels do when it ends.
 
 use super::channel::{AppFd, How, KernelFd, Locked, Tap};
-use super::{descriptors, ready, swap, table, waiting};
+use super::{descriptors, fetch, ready, swap, table, waiting};
 use crate::boundary::guard;
 use crate::boundary::shim::{self, Shim};
 use crate::lock::lock;
@@ -48,15 +48,16 @@ fn key(tap: &Tap) -> u64 {
     std::ptr::from_ref(tap) as u64
 }
 
-/// Has the thread take the channel's events; false if there can be none.
-pub fn add(shim: &'static Shim, tap: &'static Tap, kernel: KernelFd) -> bool {
+/// Has the thread take the channel's events, or says what failed.
+pub fn add(shim: &'static Shim, tap: &'static Tap, kernel: KernelFd) -> Result<(), String> {
+    let failed = |what: &str, error: &std::io::Error| format!("{what}: {}", errno::told_of(error));
+    let last = std::io::Error::last_os_error;
     let mut work = lock(&shim.state().tap.aggregator.work);
-    let Some(set) = work.set.or_else(make_set) else {
-        return false;
-    };
+    let set = work.set.or_else(make_set);
+    let set = set.ok_or_else(|| failed("the thread's epoll set cannot be made", &last()))?;
     work.set = Some(set);
-    if !work.running && !start(shim) {
-        return false;
+    if !work.running {
+        start(shim).map_err(|error| failed("no thread can be started", &error))?;
     }
     work.running = true;
     let mut event = epoll_event {
@@ -66,10 +67,14 @@ pub fn add(shim: &'static Shim, tap: &'static Tap, kernel: KernelFd) -> bool {
     // SAFETY: `event` lives across the call.
     let added =
         unsafe { super::next::epoll_ctl(set, libc::EPOLL_CTL_ADD, kernel.0, &mut event) == 0 };
-    if added {
-        work.channels.insert(key(tap), tap);
+    if !added {
+        return Err(failed(
+            "its descriptor cannot be put into the thread's epoll set",
+            &last(),
+        ));
     }
-    added
+    work.channels.insert(key(tap), tap);
+    Ok(())
 }
 
 fn make_set() -> Option<c_int> {
@@ -83,8 +88,11 @@ fn make_set() -> Option<c_int> {
 pub fn remove(shim: &'static Shim, tap: &'static Tap, kernel: KernelFd) -> bool {
     let mut work = lock(&shim.state().tap.aggregator.work);
     work.channels.remove(&key(tap));
-    work.set
-        .is_some_and(|set| ready::epoll(AppFd(set), libc::EPOLL_CTL_DEL, kernel.0, 0))
+    match work.set {
+        Some(set) => ready::epoll(AppFd(set), libc::EPOLL_CTL_DEL, kernel.0, 0),
+        // The thread is ending, and has left its set to the channels' owners.
+        None => swap::is_event_channel(kernel.0),
+    }
 }
 
 /// A descriptor of ours has a new number: the set itself, or a channel's kernel descriptor.
@@ -154,7 +162,7 @@ pub fn drained(tap: &'static Tap) {
     resume(tap, &mut locked);
 }
 
-fn start(shim: &'static Shim) -> bool {
+fn start(shim: &'static Shim) -> std::io::Result<()> {
     // The thread inherits that all signals are blocked: the program's handlers never run on it.
     let mask = guard::block_signals();
     let started = std::thread::Builder::new()
@@ -169,7 +177,7 @@ fn start(shim: &'static Shim) -> bool {
         let why = errno::told_of(error);
         log::warn!("cannot start a thread ({why}): events are not read ahead in this process");
     }
-    started.is_ok()
+    started.map(drop)
 }
 
 fn run(shim: &'static Shim) {
@@ -302,7 +310,9 @@ fn hand_over(shim: &'static Shim, tap: &'static Tap, _locked: &mut Locked) {
     tap.paused.store(false, Ordering::Release);
     // Before the channel says that it is readable: who comes then must not be told that there is nothing.
     tap.set_how(How::Inline);
-    ready::epoll(app, libc::EPOLL_CTL_ADD, kernel.0, libc::EPOLLIN as u32);
+    if !ready::epoll(app, libc::EPOLL_CTL_ADD, kernel.0, libc::EPOLLIN as u32) {
+        fetch::not_shown();
+    }
     waiting::wake(tap);
 }
 

@@ -97,8 +97,7 @@ pub fn replaced(shim: &'static Shim, tap: &'static Tap) {
 
 fn end(shim: &'static Shim, tap: &'static Tap) {
     let shared = &shim.state().tap;
-    let how = tap.how();
-    if how == How::Foreign {
+    if tap.how() == How::Foreign {
         // The parent's: only our copy of the descriptor is closed, and its lock is never taken again.
         if tap.kernel().0 != tap.app().0 {
             close(tap.kernel());
@@ -106,8 +105,9 @@ fn end(shim: &'static Shim, tap: &'static Tap) {
         return;
     }
     tenant::kernel::channel_ends(tap.app().0);
-    let swapped = tap.swapped();
     let mut locked = tap.lock();
+    // Under the lock: the aggregator may have been about to give the channel back.
+    let (how, swapped) = (tap.how(), tap.swapped());
     // Is the hidden descriptor still the kernel's? Whoever has it in a set knows.
     let ours = match how {
         How::Thread => aggregator::remove(shim, tap, tap.kernel()),

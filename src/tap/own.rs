@@ -39,11 +39,15 @@ pub fn query(tap: &Tap, handle: u32, option: u32) -> Option<QueryAddrResp> {
 }
 
 /// Does the kernel take no command on the channel from this thread? It looks at that before it looks at the command
-/// (`ucma_write`, drivers/infiniband/core/ucma.c), and there is none of this number.
+/// (`ucma_write`, drivers/infiniband/core/ucma.c), and there is none of this number. errno stays: the call may go
+/// well.
 pub fn refused(tap: &Tap) -> bool {
     let command = new::<HEADER>(u32::MAX, 0);
+    let before = guard::errno();
     // SAFETY: a whole header.
-    !unsafe { write(tap, &command) } && guard::errno() == libc::EACCES
+    let refused = !unsafe { write(tap, &command) } && guard::errno() == libc::EACCES;
+    guard::set_errno(before);
+    refused
 }
 
 /// A command with its header and nothing else.

@@ -132,7 +132,9 @@ fn ready_for_thread(
     locked: &mut Locked,
     kernel: KernelFd,
 ) -> Result<(), String> {
-    locked.link = Link::reserve();
+    if locked.link.is_none() {
+        locked.link = Link::reserve();
+    }
     if locked.link.is_none() {
         let error = std::io::Error::last_os_error();
         return Err(format!(
@@ -140,10 +142,7 @@ fn ready_for_thread(
             errno::told_of(&error)
         ));
     }
-    match aggregator::add(shim, tap, kernel) {
-        true => Ok(()),
-        false => Err("no thread can be started".to_owned()),
-    }
+    aggregator::add(shim, tap, kernel)
 }
 
 /// The kernel's descriptor at its new number, and the epoll set that holds it.
@@ -294,7 +293,7 @@ fn soft_limit() -> u64 {
 
 /// Only the kernel's event channels are character devices that librdmacm opened at this number; its
 /// number may have become something else's if the program closed it itself.
-fn is_event_channel(fd: c_int) -> bool {
+pub fn is_event_channel(fd: c_int) -> bool {
     let Ok(name) = std::fs::read_link(sys::descriptor_path(fd)) else {
         return false;
     };
