@@ -1,7 +1,7 @@
 //! Commands that end or move an id: the kernel counts every event that was taken, librdmacm waits until the
 //! program has acked as many, and those in the queue the program has never seen.
 
-use super::channel::{How, Tap};
+use super::channel::{How, Locked, Tap};
 use super::commands::{reads_ahead, Command};
 use super::handles::{GROUPS, IDS, LISTENERS, NEVER_SEEN, ORIGINS, OWNERS};
 use super::{lifetime, own, swap, table};
@@ -132,23 +132,30 @@ pub unsafe fn migrate(new: &'static Tap, command: &Command) -> ssize_t {
         let parents = old.how() == How::Foreign;
         let aside = parents || !listens && !reads_ahead(old) && !reads_ahead(new);
         let never_seen = NEVER_SEEN.get(handle) as u32;
-        if aside || std::ptr::eq(old, new) {
+        if aside {
             let written = changed.forward(new);
             if command.went_well(written) {
                 let unseen = match parents {
                     true => None,
-                    false => guard::run(|| unseen(old, Gone::Id { handle, uid })),
+                    false => guard::run(|| unseen(old, &mut old.lock(), Gone::Id { handle, uid })),
                 };
                 let count = never_seen + unseen.unwrap_or_default();
                 correct(command, MIGRATE_ID_RESPONSE, count);
             }
             return written;
         }
+        let moves = !std::ptr::eq(old, new);
         // Who polls the new channel has to see the events that come from the queue.
-        if let Some(shim) = lifetime::hooked().filter(|shim| shim.on() && !old.queue.is_empty()) {
+        if let Some(shim) =
+            lifetime::hooked().filter(|shim| moves && shim.on() && !old.queue.is_empty())
+        {
             guard::run(|| swap::swap(shim, new, old.how()));
         }
-        let moved = guard::run(|| move_events(old, new, &changed, Gone::Id { handle, uid }));
+        let id = Gone::Id { handle, uid };
+        let moved = guard::run(|| match moves {
+            true => move_events(old, new, &changed, id),
+            false => stay(new, &changed, id),
+        });
         let Some((written, errno, count)) = moved else {
             return changed.forward(new);
         };
@@ -160,17 +167,29 @@ pub unsafe fn migrate(new: &'static Tap, command: &Command) -> ssize_t {
     }
 }
 
+/// The id moves to the channel that it is on. With the channel locked, so that no event of the id is taken between the kernel's
+/// count and ours.
+fn stay(tap: &'static Tap, command: &Command, id: Gone) -> (ssize_t, i32, u32) {
+    let mut locked = tap.lock();
+    // SAFETY: the program's command, with only the descriptor inside changed.
+    let written = unsafe { command.forward(tap) };
+    let errno = guard::errno();
+    match command.went_well(written) {
+        true => (written, errno, unseen(tap, &mut locked, id)),
+        false => (written, errno, 0),
+    }
+}
+
 /// The id has moved to the channel that it is on. How many events of it the kernel has reported that the program has not: those
 /// in the channel's queue, and requests that were refused. The former go to the end, as those that the kernel still has do
 /// (`ucma_migrate_id`, drivers/infiniband/core/ucma.c).
-fn unseen(tap: &'static Tap, id: Gone) -> u32 {
-    let mut locked = tap.lock();
+fn unseen(tap: &'static Tap, locked: &mut Locked, id: Gone) -> u32 {
     let events = tap.queue.void(&mut locked.behind, id, owner);
     let queued = events.len() as u32;
     if queued > 0 {
         tap.queue.put(&mut locked.behind, events);
         if tap.swapped() {
-            tap.show(&mut locked);
+            tap.show(locked);
         }
         // Whoever looked in between has seen too few.
         super::waiting::wake(tap);
@@ -230,10 +249,7 @@ fn move_events(
 fn lock_both(
     old: &'static Tap,
     new: &'static Tap,
-) -> (
-    MutexGuard<'static, super::channel::Locked>,
-    MutexGuard<'static, super::channel::Locked>,
-) {
+) -> (MutexGuard<'static, Locked>, MutexGuard<'static, Locked>) {
     if std::ptr::from_ref(old) < std::ptr::from_ref(new) {
         let from = old.lock();
         (from, new.lock())
