@@ -54,6 +54,8 @@ pub struct Tap {
     /// The aggregator waits for room in the queue.
     pub paused: AtomicBool,
     waiters: AtomicPtr<Waiters>,
+    /// For the channel after this one, or null: a channel may end in a signal handler, where nothing may be allocated.
+    next_waiters: AtomicPtr<Waiters>,
     locked: Mutex<Locked>,
 }
 
@@ -90,6 +92,7 @@ impl Tap {
             queue: Queue::new(RING),
             paused: AtomicBool::new(false),
             waiters: AtomicPtr::new(Waiters::fresh()),
+            next_waiters: AtomicPtr::new(std::ptr::null_mut()),
             locked: Mutex::default(),
         }
     }
@@ -106,6 +109,9 @@ impl Tap {
             &self.paused,
         ] {
             flag.store(false, Ordering::Release);
+        }
+        if self.next_waiters.load(Ordering::Acquire).is_null() {
+            self.next_waiters.store(Waiters::fresh(), Ordering::Release);
         }
     }
 
@@ -150,8 +156,15 @@ impl Tap {
     /// The channel ends. Threads that still wait for it (or left by cancellation or longjmp, which nobody can tell apart)
     /// wait on, as bare, and learn nothing of the next channel.
     pub fn leave_waiters(&self) {
-        if !self.waiters().nobody() {
-            self.waiters.store(Waiters::fresh(), Ordering::Release);
+        if self.waiters().nobody() {
+            return;
+        }
+        let next = self
+            .next_waiters
+            .swap(std::ptr::null_mut(), Ordering::AcqRel);
+        // Null only where the channel ends twice: then those who wait have left the first time.
+        if !next.is_null() {
+            self.waiters.store(next, Ordering::Release);
         }
     }
 

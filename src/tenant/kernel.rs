@@ -121,10 +121,9 @@ pub fn id_moved(handle: u32, channel: c_int) {
 pub fn channel_ends(channel: c_int) {
     if let Some(shim) = shim::existing().filter(|_| on()) {
         let seats = &shim.state().tenants.seats;
-        let gone = guard_or_inside(|| Some(seats.of_channel(channel)));
-        gone.into_iter()
-            .flatten()
-            .for_each(|held| leave(Some(held)));
+        while let Some(gone) = guard_or_inside(|| seats.of_channel(channel)) {
+            gone.into_iter().for_each(leave);
+        }
     }
 }
 

@@ -7,6 +7,9 @@ use std::net::IpAddr;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::Mutex;
 
+/// Seats of a channel that ends, given at one time.
+const AT_ONCE: usize = 32;
+
 /// A connection: by the kernel's handle of its id where the tap sees it, else by the address of the id. Either is
 /// given to another one only after it was destroyed, which ends the seat.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -85,16 +88,20 @@ impl Seats {
         }
     }
 
-    /// A channel is gone, with its connections; gives their seats.
-    pub fn of_channel(&self, channel: c_int) -> Vec<Held> {
+    /// A channel is gone, with its connections; gives the seats of some, until there are none any more. Without allocating:
+    /// a channel may end in a signal handler.
+    pub fn of_channel(&self, channel: c_int) -> Option<[Option<Held>; AT_ONCE]> {
         if self.none() || channel < 0 {
-            return Vec::new();
+            return None;
         }
+        let mut some = [None; AT_ONCE];
         let mut held = lock(&self.held);
         let gone = held.extract_if(|_, held| held.of.channel == channel);
-        let gone = gone.map(|(_, held)| held).collect();
+        for (to, (_, held)) in some.iter_mut().zip(gone) {
+            *to = Some(held);
+        }
         self.number.store(held.len(), Ordering::Release);
-        gone
+        some[0].is_some().then_some(some)
     }
 
     fn none(&self) -> bool {
@@ -124,9 +131,17 @@ mod tests {
             seats.put(Key::Handle(key), on(channel));
         }
         seats.moved(Key::Handle(3), 6);
-        assert_eq!(seats.of_channel(5).len(), 1);
-        assert_eq!(seats.of_channel(-1).len(), 0);
-        assert_eq!(seats.of_channel(6).len(), 2);
+        let number = |channel| {
+            let given = std::iter::from_fn(|| seats.of_channel(channel));
+            given.flatten().flatten().count()
+        };
+        assert_eq!(number(5), 1);
+        assert_eq!(number(-1), 0);
+        assert_eq!(number(6), 2);
+        for key in 10..10 + 2 * AT_ONCE as u32 + 1 {
+            seats.put(Key::Handle(key), on(7));
+        }
+        assert_eq!(number(7), 2 * AT_ONCE + 1);
         assert_eq!(seats.get(Key::Handle(1)), None);
         assert_eq!(seats.get(Key::Handle(4)), Some(on(-1)));
     }
