@@ -194,12 +194,12 @@ pub fn is_whole(status: &stat, uid: u32) -> bool {
     regular && status.st_uid == uid && status.st_size == BYTES as libc::off_t
 }
 
-/// Does the process of the slot live? A lock for reading, which anybody can have who may read the file, says nothing.
+/// Does the process of the slot live? It does where nobody can tell. A lock for reading, which anybody can have who may read the file, says nothing.
 pub fn lives(file: &OwnedFd, slot: usize) -> bool {
     let mut found = lock_of(slot, libc::F_RDLCK);
     // SAFETY: `found` lives across the call; the descriptor is our own.
     let asked = unsafe { libc::fcntl(file.as_raw_fd(), libc::F_OFD_GETLK, &mut found) };
-    asked == 0 && found.l_type == libc::F_WRLCK as libc::c_short
+    asked != 0 || found.l_type == libc::F_WRLCK as libc::c_short
 }
 
 /// Locks of the open file, not of the process: they stay as long as it does (fcntl(2), F_OFD_SETLK).
@@ -306,6 +306,23 @@ fn let_in(place: &Place, fd: c_int) -> Result<(), i32> {
     match done {
         true => Ok(()),
         false => Err(errno()),
+    }
+}
+
+/// What has this name in the directory.
+pub fn named(place: &Place, name: &CStr) -> Result<stat, i32> {
+    // SAFETY: zeroed is a valid value of the plain structure, which the call fills; NUL-terminated name, open directory.
+    unsafe {
+        let mut status: stat = std::mem::zeroed();
+        match libc::fstatat(
+            place.fd(),
+            name.as_ptr(),
+            &mut status,
+            libc::AT_SYMLINK_NOFOLLOW,
+        ) {
+            0 => Ok(status),
+            _ => Err(errno()),
+        }
     }
 }
 

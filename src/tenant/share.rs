@@ -209,6 +209,8 @@ impl Share {
             .filter(|(slot, count)| *count != 0 && counted(slot))
             .map(|(_, count)| u64::from(count))
             .sum();
+        // Its descriptor may be the last one that this process may have.
+        drop(file);
         let Some(others) = &self.others else {
             return Ok(own);
         };

@@ -329,3 +329,71 @@ fn more_files_than_can_be_read_refuse_and_do_not_lift() {
     share.sit(row, Some(2), true).expect("on_error allows it");
     assert_eq!(share.sit(row, Some(2), true), Err(Short::Full(2)));
 }
+
+/// Takes all descriptors that the process may have, but so many.
+fn leave_free(number: usize) {
+    // SAFETY: plain structures, and descriptors of this process, which is a child of the test's own.
+    unsafe {
+        let mut limit: libc::rlimit = std::mem::zeroed();
+        assert_eq!(libc::getrlimit(libc::RLIMIT_NOFILE, &mut limit), 0);
+        limit.rlim_cur = limit.rlim_cur.min(512);
+        assert_eq!(libc::setrlimit(libc::RLIMIT_NOFILE, &limit), 0);
+        let taken: Vec<i32> = std::iter::repeat_with(|| libc::dup(0))
+            .take_while(|fd| *fd >= 0)
+            .collect();
+        assert!(taken.len() > number);
+        for fd in taken.iter().rev().take(number) {
+            libc::close(*fd);
+        }
+    }
+}
+
+/// Who has no descriptor left to look into the files of others does not take their places.
+#[test]
+fn few_descriptors_lift_no_limit() {
+    let Some(dir) = Shared::new("few") else {
+        return;
+    };
+    let (share, row) = dir.share();
+    for _ in 0..2 {
+        share.sit(row, Some(2), false).expect("a place");
+    }
+    for free in 0..4 {
+        let child = Child::of(OTHER, || {
+            let (share, row) = dir.share();
+            leave_free(free);
+            let first = share.sit(row, Some(2), false);
+            let second = share.sit(row, Some(2), false);
+            let whole = free < 2 || (first, second) == (Err(Short::Full(2)), Err(Short::Full(2)));
+            first.is_err() && second.is_err() && whole
+        });
+        assert!(child.ended_well(), "{free} descriptors");
+    }
+    // The same for what was listed before.
+    for free in 0..4 {
+        let child = Child::of(OTHER, || {
+            let (share, row) = dir.share();
+            std::thread::sleep(std::time::Duration::from_millis(150));
+            let before = share.sit(row, Some(2), false) == Err(Short::Full(2));
+            leave_free(free);
+            before && share.sit(row, Some(2), false).is_err()
+        });
+        assert!(child.ended_well(), "{free} descriptors, listed before");
+    }
+}
+
+/// A second name of the own file is no second file.
+#[test]
+fn another_name_of_the_own_file_counts_nothing_more() {
+    let Some(dir) = Shared::new("names") else {
+        return;
+    };
+    let (share, row) = dir.share();
+    let own = dir.files().remove(0).into_string().expect("text");
+    let beginning = own.rsplit_once('-').expect("a number").0;
+    fs::hard_link(&own, format!("{beginning}-{:016x}", 77)).expect("linked");
+    for _ in 0..2 {
+        share.sit(row, Some(2), false).expect("a place");
+    }
+    assert_eq!(share.sit(row, Some(2), false), Err(Short::Full(2)));
+}
