@@ -23,6 +23,9 @@ const AT_ONCE: usize = 64;
 /// What `Place::open` says of a directory that others could change. No call that is made for the file fails with it.
 pub const UNSAFE: c_int = libc::EKEYREJECTED;
 
+/// What is said of a directory that is safe, but no place to count in.
+pub const EVERYBODY_S: c_int = libc::EKEYREVOKED;
+
 /// An open directory that may hold our file.
 pub struct Place(OwnedFd);
 
@@ -36,6 +39,13 @@ impl Place {
             }
             other => other?,
         };
+        place.check()?;
+        Ok(place)
+    }
+
+    /// Opens the directory if it is there.
+    pub fn existing(path: &Path) -> Result<Place, i32> {
+        let place = open_directory(path, libc::O_NOFOLLOW)?;
         place.check()?;
         Ok(place)
     }

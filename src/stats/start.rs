@@ -1,7 +1,7 @@
 //! The first RDMA call of a process: where it counts from now on, or why it does not.
 
 use super::own::{self, Own};
-use super::place::{Place, UNSAFE};
+use super::place::{Place, EVERYBODY_S, UNSAFE};
 use super::{clock, file};
 use crate::boundary::guard;
 use crate::boundary::shim::{self, Shim};
@@ -77,6 +77,7 @@ fn made(shim: &Shim) -> Result<file::Made, String> {
 pub fn told(path: &Path, number: i32) -> String {
     let why = match number {
         libc::EMEDIUMTYPE => "it is not in a tmpfs".to_owned(),
+        EVERYBODY_S => "everybody may write in it, and no user counts there".to_owned(),
         UNSAFE => "others could change it (it has to be this user's or root's, and sticky if others may write)".to_owned(),
         libc::EFBIG => "the limit of file sizes (ulimit -f) is too low".to_owned(),
         other => errno::told(other),

@@ -9,7 +9,7 @@
 
 use crate::boundary::guard::errno;
 use crate::stats::file::check_limit;
-use crate::stats::place::Place;
+use crate::stats::place::{Place, EVERYBODY_S};
 use crate::sys;
 use cmshim_core::tenant::share::{
     self, header, header_words, row, HEADER_WORDS, ROWS, ROW_WORDS, SLOTS, SLOT_WORDS,
@@ -55,6 +55,7 @@ pub struct Joined {
 
 /// Takes a place: in a file of this user that is there, else in a new one.
 pub fn join(place: &Place, policy: &str) -> Result<Joined, i32> {
+    allowed(place)?;
     let beginning = share::beginning(policy.as_bytes());
     // SAFETY: no argument, never fails.
     let uid = u64::from(unsafe { libc::geteuid() });
@@ -79,6 +80,23 @@ pub fn join(place: &Place, policy: &str) -> Result<Joined, i32> {
     Err(libc::EBUSY)
 }
 
+/// Takes a place in a file of this user in which a process counts.
+pub fn join_live(place: &Place, policy: &str) -> Option<Joined> {
+    allowed(place).ok()?;
+    let names = names(place, &share::beginning(policy.as_bytes())).ok()?;
+    let counts = |name: &&CString| Open::existing(place, name).is_ok_and(|open| open.is_used());
+    let mut used = names.iter().filter(counts);
+    used.find_map(|name| enter(place, name, policy))
+}
+
+/// Nobody counts where everybody may write: anyone could make so many names there that no others can be seen.
+fn allowed(place: &Place) -> Result<(), i32> {
+    match place.is_everybody_s() {
+        true => Err(EVERYBODY_S),
+        false => Ok(()),
+    }
+}
+
 /// Takes a free place in a file of this user.
 fn enter(place: &Place, name: &CStr, policy: &str) -> Option<Joined> {
     let open = Open::existing(place, name).ok()?;
@@ -100,12 +118,16 @@ fn retire(place: &Place, name: &CStr) {
     let Ok(open) = Open::existing(place, name) else {
         return;
     };
+    // Who could not enter it for a passing reason leaves it to those who count in it.
+    if open.is_used() {
+        return;
+    }
     let retired = 1u64.to_ne_bytes();
     let at = (header::RETIRED * 8) as libc::off_t;
     let fd = open.file.as_raw_fd();
     // SAFETY: our own descriptor, and a buffer of that length.
     let marked = unsafe { libc::pwrite(fd, retired.as_ptr().cast(), retired.len(), at) } == 8;
-    if marked && !(0..SLOTS).any(|slot| lives(&open.file, slot)) {
+    if marked && !open.is_used() {
         place.unlink(name);
     }
 }
@@ -135,16 +157,23 @@ pub struct Open {
 }
 
 impl Open {
-    /// Opens it if it is there, whole, and this user's. Not with O_CREAT: that fails for a file of another user in a
+    /// Opens it if it is there, whole, this user's, and nobody else may write it (it may be a second name of any file of this
+    /// user). Not with O_CREAT: that fails for a file of another user in a
     /// directory which several may write (`fs.protected_regular`).
     pub fn existing(place: &Place, name: &CStr) -> Result<Open, i32> {
         let file = open(place, name, libc::O_RDWR)?;
         // SAFETY: no argument, never fails.
         let uid = unsafe { libc::geteuid() };
-        match is_whole(&status(file.as_raw_fd())?, uid) {
+        let status = status(file.as_raw_fd())?;
+        match is_whole(&status, uid) && status.st_mode & 0o022 == 0 {
             true => Ok(Open { file }),
             false => Err(libc::EUCLEAN),
         }
+    }
+
+    /// Does a live process have a place in it?
+    fn is_used(&self) -> bool {
+        (0..SLOTS).any(|slot| lives(&self.file, slot))
     }
 
     /// Takes the lock of a slot if nobody has it.
@@ -223,8 +252,8 @@ pub fn private(policy: &str) -> Result<&'static Table, i32> {
 }
 
 fn map(how: c_int, fd: c_int) -> Result<&'static Table, i32> {
-    // SAFETY: a fresh mapping of the structure's size: of our own file, which is that long, or of none. Any bytes
-    // are a valid table.
+    // SAFETY: a fresh mapping of the structure's size: of a file that is that long and that nobody but this user may write,
+    // and so cut (`Open::existing`, `make`), or of none. Any bytes are a valid table.
     unsafe {
         let at = libc::mmap(
             null_mut::<c_void>(),

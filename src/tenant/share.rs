@@ -4,7 +4,7 @@
 //! wrong behind: its slot's lock is free, and whoever meets a limit next does not count it. Files of other users are only
 //! read (`others`).
 
-use super::map::{self, lives, Open, Table};
+use super::map::{self, lives, Joined, Open, Table};
 use super::others::Others;
 use crate::stats::now_ns;
 use crate::stats::place::Place;
@@ -61,6 +61,14 @@ impl Share {
 
     pub(super) fn open_in(places: &[PathBuf], policy: &str) -> Result<Share, String> {
         let mut whys = Vec::new();
+        let several = places.len() > 1;
+        let mut there = places.iter().filter(|_| several).enumerate();
+        let beside = there.find_map(|(at, path)| Some((at, Share::beside(path, policy)?)));
+        if let Some((at, mut share)) = beside {
+            let why = "processes of this user count there already";
+            share.apart = (at > 0).then(|| why.to_owned());
+            return Ok(share);
+        }
         for path in places {
             match Share::at(path, policy) {
                 Ok(mut share) => {
@@ -81,21 +89,28 @@ impl Share {
 
     fn at(path: &Path, policy: &str) -> Result<Share, i32> {
         let place = Place::open(path)?;
-        let joined = map::join(&place, policy)?;
+        Share::with(path, &place, map::join(&place, policy)?, policy)
+    }
+
+    /// With processes of this user that count there already: they stay where they are if a better place can be used later.
+    fn beside(path: &Path, policy: &str) -> Option<Share> {
+        let place = Place::existing(path).ok()?;
+        let joined = map::join_live(&place, policy)?;
+        Share::with(path, &place, joined, policy).ok()
+    }
+
+    fn with(path: &Path, place: &Place, joined: Joined, policy: &str) -> Result<Share, i32> {
         let others = Others::new(
             path.to_owned(),
             beginning(policy.as_bytes()),
             joined.name,
-            &place,
+            place,
         )?;
-        // SAFETY: no argument, never fails.
-        let root = unsafe { libc::geteuid() } == 0;
-        let apart = place.is_everybody_s() && !root;
         let share = Share {
             table: joined.table,
             slot: joined.slot,
             others: Some(others),
-            apart: apart.then(|| "no group counts together there".to_owned()),
+            apart: None,
             reaped_at: AtomicU64::new(0),
         };
         share.begin();

@@ -160,12 +160,52 @@ fn a_later_place_is_told_of_and_a_file_has_the_group_of_its_directory_or_none() 
     };
     let own = dir.0.metadata().expect("it is there").gid();
     assert_eq!(mode("/etc/own", 0o755), (0o600, own));
-    assert_eq!(mode("/etc/everybody", 0o1777), (0o600, own));
     assert_eq!(mode("/etc/group", 0o3770), (0o640, own));
     // Only root can show this: a directory that does not give its group.
     if std::os::unix::fs::chown(&dir.0, None, Some(65533)).is_ok() {
         assert_eq!(mode("/etc/its-group", 0o1770), (0o640, 65533));
     }
+}
+
+#[test]
+fn nobody_counts_in_a_directory_of_everybody() {
+    let (open, own) = (Directory::new("everybody"), Directory::new("not-everybody"));
+    let set = std::fs::set_permissions(&open.0, Permissions::from_mode(0o1777));
+    set.expect("the directory is ours");
+    let why = Share::open(open.0.to_str(), "/etc/policy").err();
+    assert!(why.is_some_and(|why| why.contains("everybody may write")));
+    let share = Share::open_in(&[open.0.clone(), own.0.clone()], "/etc/policy").expect("a table");
+    assert_eq!(share.aside().expect("told").0, own.0);
+}
+
+/// Who comes when a better place can be used counts with those who came before.
+#[test]
+fn a_user_stays_in_one_place() {
+    let (better, first) = (Directory::new("better"), Directory::new("first"));
+    let places = [better.0.clone(), first.0.clone()];
+    let one = Share::open_in(&[first.0.clone()], "/etc/policy").expect("a table");
+    let row = one.row(7, "t").expect("a row");
+    one.sit(row, Some(1), false).expect("a place");
+    let two = Share::open_in(&places, "/etc/policy").expect("a table");
+    let row = two.row(7, "t").expect("a row");
+    assert_eq!(two.sit(row, Some(1), false), Err(Short::Full(1)));
+    let other = Share::open_in(&places, "/etc/other").expect("a table");
+    assert!(other.aside().is_none(), "in the best place");
+}
+
+/// A name of a table that others may write is passed by: they could cut it.
+#[test]
+fn a_file_that_others_may_write_is_not_mapped() {
+    let dir = Directory::new("writable");
+    let policy = "/etc/policy";
+    drop(dir.share(policy));
+    let first = dir.file(policy);
+    let entries = || std::fs::read_dir(&dir.0).expect("it is there").count();
+    drop(dir.share(policy));
+    assert_eq!(entries(), 1);
+    std::fs::set_permissions(&first, Permissions::from_mode(0o666)).expect("ours");
+    drop(dir.share(policy));
+    assert_eq!(entries(), 2);
 }
 
 #[test]

@@ -56,8 +56,9 @@ fn limits() -> Roff {
     let mut roff = section("LIMITS");
     roff.text([roman(
         "max_connections and rate hold for all processes that use the same policy file and count in the same place. Without \
-         tenant.dir the processes of each user count together, apart from those of all other users: in /run/cmshim if they may write \
-         there, else in a directory of that user; a warning says so.",
+         tenant.dir the processes of each user count together, apart from those of all other users: in /run/cmshim if only they may \
+         write there (root's processes), else in a directory of that user; a warning says so. Nobody counts in a directory that \
+         everybody may write in (mode 1777): tenant.on_error decides where tenant.dir is one.",
     )]);
     roff.control("PP", []);
     roff.text([roman(
