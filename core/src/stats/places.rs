@@ -53,7 +53,8 @@ fn for_writing_below(shared: &Path, uid: u32) -> Vec<PathBuf> {
     let numbered = (0..NUMBERS).map(|n| shared.join(directory_name(uid, n)));
     let (there, missing): (Vec<_>, Vec<_>) = numbered.partition(|path| exists(path));
     let (mut own, taken): (Vec<_>, Vec<_>) = there.into_iter().partition(|path| is_of(path, uid));
-    if taken.is_empty() {
+    // Who has another one already stays there, when a name that somebody had taken is free again.
+    if taken.is_empty() && (!own.is_empty() || of_user(shared, uid).is_empty()) {
         own.extend(missing.into_iter().next());
         return own;
     }
@@ -239,6 +240,11 @@ mod tests {
         assert_eq!(next.len() as u32, NUMBERS - 3 + 1);
         // The one that the user has is taken for as long as it is there.
         let had = shared.make(&format!("cmshim-{us}-00000000000000aa"));
+        assert_eq!(for_writing_below(&shared.0, us)[0], had);
+        // Also when the names are given back.
+        for n in 0..3 {
+            std::fs::remove_file(shared.0.join(directory_name(us, n))).expect("ours");
+        }
         assert_eq!(for_writing_below(&shared.0, us)[0], had);
         let had = shared.make(&format!("cmshim-{us}-5"));
         assert_eq!(for_writing_below(&shared.0, us)[0], had);
