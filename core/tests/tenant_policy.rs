@@ -173,6 +173,33 @@ fn egress_rules_of_the_own_tenant_in_their_order() {
     assert_eq!(says(None, &ask("10.9.1.1", 7471)), (false, None));
 }
 
+/// A destination of AF_IB has no IP address: it may be the one that a rule denies.
+#[test]
+fn a_destination_without_an_ip_address_may_be_one_that_is_denied() {
+    let text = |rules: &str| {
+        format!(
+            r#"
+        version = 1
+        default = "deny"
+        egress_default = "allow"
+        [[tenant]]
+        name = "t"
+        peers = ["10.0.0.0/8"]
+        {rules}
+    "#
+        )
+    };
+    let unknown = Ask::default();
+    let says = |rules: &str, ask: &Ask| policy(&text(rules)).outgoing(Some("t"), ask).allow;
+    let denies = "[[tenant.egress]]\nto = [\"10.9.0.0/16\"]\naction = \"deny\"\nports = [7]\n";
+    let allows = "[[tenant.egress]]\naction = \"allow\"\n";
+    assert!(says(denies, &ask("10.8.0.1", 7)));
+    assert!(!says(denies, &ask("10.9.0.1", 7)));
+    assert!(!says(denies, &unknown));
+    assert!(!says(&format!("{denies}{allows}"), &unknown));
+    assert!(says("", &unknown));
+}
+
 #[test]
 fn link_local_peers_behind_an_interface() {
     let text = r#"

@@ -66,15 +66,16 @@ pub unsafe fn connect(shim: &'static Shim, id: *const RdmaCmId) -> Option<c_int>
     // A synchronous connect on a non-blocking channel is called again until it is done. (An id whose end went past us may have
     // left its seat to another one at the same address.)
     let seated = seats.get(Key::Id(id as usize));
-    if seated.is_some_and(|held| to.is_some() && held.of.to == to) {
+    if seated.is_some_and(|held| held.of.to == to) {
         return None;
     }
+    // It was that other one's: its place is free before this connection is counted.
+    ended(id);
     let decision = decide::about(shim, Way::Out, &ask, true)?;
     if let Some(refusal) = decision.refused.as_ref().filter(|_| decision.refuses()) {
         return Some(errno_of(refusal.code));
     }
     if let Some(seat) = decision.seat {
-        ended(id);
         // SAFETY: as promised by the caller.
         let of = unsafe { api::connection(id, to) };
         seats.put(Key::Id(id as usize), Held { seat, of });

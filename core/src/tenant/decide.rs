@@ -85,9 +85,28 @@ impl Policy {
 
     /// Whether a process of tenant `own` may connect to somebody.
     pub fn outgoing(&self, own: Option<&str>, ask: &Ask) -> Verdict {
-        let mut rules = self.egress_of(own).iter();
-        let found = rules.find(|rule| rule.fails(ask, &self.interfaces).is_none());
-        found.map_or(Verdict::default(self.egress_default), Verdict::by)
+        let rules = self.egress_of(own);
+        let mut all = rules.iter();
+        let found = all.find(|rule| rule.fails(ask, &self.interfaces).is_none());
+        let unknown = ask.peer.is_none();
+        // As with requests from outside: the destination (AF_IB) may be one that a rule denies by its IP address.
+        let denied = unknown.then(|| self.first_denying(rules, ask)).flatten();
+        let earlier = |denied: &&Rule| found.is_none_or(|found| denied.line < found.line);
+        denied
+            .filter(earlier)
+            .or(found)
+            .map_or(Verdict::default(self.egress_default), Verdict::by)
+    }
+
+    fn first_denying<'s>(&self, rules: &'s [Rule], ask: &Ask) -> Option<&'s Rule> {
+        rules.iter().find(|rule| {
+            let port = rule.ports.first().map_or(0, |(first, _)| *first);
+            let asked = Ask { port, ..*ask };
+            !rule.allow
+                && rule
+                    .fails_but_for_the_peer(&asked, &self.interfaces)
+                    .is_none()
+        })
     }
 
     /// The tenants in question in their order, each with its prefix and the condition that does not hold; until

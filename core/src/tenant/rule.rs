@@ -33,20 +33,21 @@ pub(super) const MEMBERSHIP: u16 = 0x8000;
 impl Rule {
     /// The first condition, beside the peer of a tenant, that does not hold.
     pub fn fails(&self, ask: &Ask, interfaces: &Interfaces) -> Option<Condition> {
-        let holds = |set: &Option<Set>, address: Option<IpAddr>, scope| match (set, address) {
-            (None, _) => true,
-            (Some(set), Some(address)) => in_set(set, Address::of(address), scope, interfaces),
-            (Some(_), None) => false,
-        };
+        match holds(&self.to, ask.peer, ask.scope, interfaces) {
+            true => self.fails_but_for_the_peer(ask, interfaces),
+            false => Some(Condition::To),
+        }
+    }
+
+    /// As `fails`, if the peer is any.
+    pub fn fails_but_for_the_peer(&self, ask: &Ask, interfaces: &Interfaces) -> Option<Condition> {
         let port = |&(from, to): &(u16, u16)| (from..=to).contains(&ask.port);
         let pkey = |pkey: u16| self.pkeys.contains(&(pkey & !MEMBERSHIP));
         let gid = |set: &Set| {
             ask.gid
                 .is_some_and(|gid| in_set(set, Address::of_gid(gid), 0, interfaces))
         };
-        if !holds(&self.to, ask.peer, ask.scope) {
-            Some(Condition::To)
-        } else if !holds(&self.local, ask.local, 0) {
+        if !holds(&self.local, ask.local, 0, interfaces) {
             Some(Condition::Local)
         } else if !self.ports.is_empty() && !self.ports.iter().any(port) {
             Some(Condition::Ports)
@@ -75,6 +76,14 @@ impl Rule {
             && covers_set(&self.to, &other.to)
             && covers_set(&self.local, &other.local)
             && covers_set(&self.gids, &other.gids)
+    }
+}
+
+fn holds(set: &Option<Set>, address: Option<IpAddr>, scope: u32, interfaces: &Interfaces) -> bool {
+    match (set, address) {
+        (None, _) => true,
+        (Some(set), Some(address)) => in_set(set, Address::of(address), scope, interfaces),
+        (Some(_), None) => false,
     }
 }
 
