@@ -75,11 +75,16 @@ struct Files {
 
 impl Watched {
     /// Reads what is there when the process begins. One that was written in place just now is waited for, `QUIET` at
-    /// the most; one that is written on and on is none: `None`.
+    /// the most; one that is written on and on is none: `None`. One that did not change all the while is whole, whatever its
+    /// times say: they may be in the future.
     pub fn first<T>(&self, path: &str, read: impl Fn() -> T) -> Option<T> {
-        for _ in 0..FIRST_LOOKS {
+        let at_first = Found(Stamp::of(path));
+        let mut same = true;
+        for look in 1..=FIRST_LOOKS {
             let found = Found(Stamp::of(path));
-            let whole = |stamp: &Stamp| stamp.renamed_since(None) || stamp.quiet();
+            same &= found == at_first;
+            let still = same && look == FIRST_LOOKS;
+            let whole = |stamp: &Stamp| still || stamp.renamed_since(None) || stamp.quiet();
             if found.0.as_ref().is_none_or(whole) {
                 let content = read();
                 if self.took(found, path) {
@@ -173,6 +178,17 @@ mod tests {
         let found = watched.changed(&path).expect("to be read");
         assert!(watched.took(found, &path));
         assert_eq!(watched.changed(&path), None);
+    }
+
+    #[test]
+    fn a_file_of_the_future_is_read_if_nobody_changes_it() {
+        let dir = Dir::new("future");
+        let path = dir.at("policy");
+        write(&path, "one").expect("written");
+        let file = std::fs::File::options().write(true).open(&path);
+        let later = SystemTime::now() + Duration::from_secs(3_600);
+        file.and_then(|file| file.set_modified(later)).expect("set");
+        assert_eq!(Watched::default().first(&path, || 1), Some(1));
     }
 
     #[test]
