@@ -54,9 +54,16 @@ impl Found {
         sum
     }
 
-    /// The rows of all files, each key once, as the process's own file has it if it does.
+    /// The rows of all files of the process's user, each key once, as its own file has it if it does. (Names that other
+    /// users have given are not shown, only what they count under the same keys.)
     pub fn rows(&self) -> Vec<&Row> {
-        let others = self.together.iter().flat_map(|counted| &counted.share.rows);
+        let of_user =
+            |counted: &&Counted| Some(counted.owner) == self.together.first().map(|own| own.owner);
+        let others = self
+            .together
+            .iter()
+            .filter(of_user)
+            .flat_map(|counted| &counted.share.rows);
         let mut rows: Vec<&Row> = Vec::new();
         for row in self.share.rows.iter().chain(others) {
             if !rows.iter().any(|other| other.key == row.key) {
