@@ -183,7 +183,7 @@ fn nobody_counts_in_a_directory_of_everybody() {
 fn a_user_stays_in_one_place() {
     let (better, first) = (Directory::new("better"), Directory::new("first"));
     let places = [better.0.clone(), first.0.clone()];
-    let one = Share::open_in(&[first.0.clone()], "/etc/policy").expect("a table");
+    let one = Share::open_in(std::slice::from_ref(&first.0), "/etc/policy").expect("a table");
     let row = one.row(7, "t").expect("a row");
     one.sit(row, Some(1), false).expect("a place");
     let two = Share::open_in(&places, "/etc/policy").expect("a table");
