@@ -1,6 +1,7 @@
 //! The book: shelves of ready ones, the objects they stand on, and what is being made or destroyed
 //! at the moment.
 
+use super::answers::{Evicted, Pair, Scope, Taken};
 use super::hash::Map;
 use super::recycle::{Recycling, Verdict};
 use super::{Front, Key, Miss, Pace, Settings, Small, QPT_RC, QPT_UC};
@@ -10,9 +11,6 @@ use std::time::Instant;
 
 /// Most keys that are remembered; those that were seen once are forgotten first.
 const MAX_KEYS: usize = 1024;
-
-/// Two completion channels that wait for a bundle, by address: for receives and for sends.
-pub type Pair = [usize; 2];
 
 /// The ready ones of one key.
 pub(super) struct Shelf<T> {
@@ -57,77 +55,6 @@ pub(super) struct Flight {
     pub(super) number: u64,
     pub(super) keys: Vec<Key>,
     pub(super) discard: bool,
-}
-
-/// Which ones are to go.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Scope {
-    Pd(usize),
-    Cq(usize),
-    Srq(usize),
-    Context(usize),
-    All,
-}
-
-impl Scope {
-    pub(super) fn covers(self, key: &Key) -> bool {
-        match self {
-            Scope::Pd(pd) => key.pd == pd,
-            Scope::Cq(cq) => key.send_cq == cq || key.recv_cq == cq,
-            Scope::Srq(srq) => key.srq == srq,
-            Scope::Context(context) => key.context == context,
-            Scope::All => true,
-        }
-    }
-}
-
-/// Answer to a creation.
-#[derive(Debug, PartialEq, Eq)]
-pub enum Taken<T> {
-    /// This one, which is the caller's from now on; `ring`: there is work for the keeper.
-    Hit {
-        item: T,
-        ring: bool,
-    },
-    Miss(Miss),
-}
-
-/// What the keeper is to do next. It ends each flight.
-#[derive(Debug, PartialEq, Eq)]
-pub enum Job<T> {
-    /// Make one; `measure`: ask the device for its limits before. A bundle is made on this pair.
-    Make {
-        flight: u64,
-        key: Key,
-        measure: bool,
-        pair: Option<Pair>,
-    },
-    Drop {
-        flight: u64,
-        item: T,
-    },
-    /// Try out whether queue pairs of this device may be used again.
-    Probe {
-        flight: u64,
-        context: usize,
-    },
-    /// Close channels that no bundle needs.
-    Close {
-        flight: u64,
-        pairs: Vec<Pair>,
-    },
-    /// Nothing before this time, or until somebody rings.
-    Wait(Option<Instant>),
-}
-
-/// What was taken out, for the caller to destroy before it ends the flight.
-#[derive(Debug, PartialEq, Eq)]
-pub struct Evicted<T> {
-    pub items: Vec<T>,
-    pub pairs: Vec<Pair>,
-    pub flight: u64,
-    /// The object that goes had been created through us: where its destruction fails, it is known again.
-    pub known: bool,
 }
 
 pub struct Book<T> {

@@ -3,6 +3,7 @@
 //! Pure: objects are addresses that are compared and never followed, what lies on a shelf is the
 //! caller's own type, and the time is an argument.
 
+mod answers;
 mod book;
 mod front;
 mod hash;
@@ -12,7 +13,8 @@ mod recycle;
 mod stock;
 mod work;
 
-pub use book::{Book, Evicted, Job, Pair, Scope, Taken};
+pub use answers::{Evicted, Job, Pair, Scope, Taken};
+pub use book::Book;
 pub use front::{Front, Small};
 pub use key::{Caps, Key, Miss, QPT_RC, QPT_UC};
 pub use pace::Pace;

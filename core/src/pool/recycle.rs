@@ -1,7 +1,8 @@
 //! Recycling: a used queue pair waits out its quarantine, and then lies ready again. Only what the
 //! configuration asks for, on a device that passed the reuse probe.
 
-use super::book::{Book, Scope};
+use super::answers::Scope;
+use super::book::Book;
 use super::hash::Map;
 use super::{Caps, Key, Small};
 use std::time::Instant;

@@ -1,6 +1,7 @@
 //! Between a shelf and the front: what was taken there is counted here, later.
 
-use super::book::{Book, Scope, Shelf};
+use super::answers::Scope;
+use super::book::{Book, Shelf};
 use super::{Key, Small};
 use std::time::Instant;
 

@@ -1,6 +1,7 @@
 //! The keeper's part of the book: what is to be made, and what is to be given back.
 
-use super::book::{Book, Context, Job, Pair, Shelf};
+use super::answers::{Job, Pair};
+use super::book::{Book, Context, Shelf};
 use super::{Key, Small};
 use std::time::Instant;
 
