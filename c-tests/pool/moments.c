@@ -3,6 +3,7 @@
  *        moments twin    a child that no atfork handler saw goes on with its parent's objects
  *        moments close   a device is opened at the address of one whose ibv_close_device has not returned yet */
 #include "pool.h"
+#include <dlfcn.h>
 #include <sys/syscall.h>
 
 struct objects {
@@ -85,11 +86,13 @@ static void *closer(void *ctx)
 static void closes(struct ibv_device *device)
 {
     struct ibv_context *before = ibv_open_device(device);
+    volatile int *closed = dlsym(RTLD_DEFAULT, "slow_closed"), *go_on = dlsym(RTLD_DEFAULT, "slow_go_on");
     pthread_t thread;
-    MUST(before && !pthread_create(&thread, NULL, closer, before));
-    let_pass(200);
+    MUST(before && closed && go_on && !pthread_create(&thread, NULL, closer, before));
+    while (!*closed) usleep(1000);
     struct objects after = objects(device);
     say("the same address: %d", after.ctx == before);
+    *go_on = 1;
     pthread_join(thread, NULL);
     for (int i = 0; i < 6; i++) {
         one(&after);
