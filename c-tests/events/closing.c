@@ -21,8 +21,8 @@ static void *waiter(void *unused)
     __atomic_store_n(&ready, syscall(SYS_gettid), __ATOMIC_RELEASE);
     errno = 0;
     if (!strcmp(mode, "wait")) result = rdma_get_cm_event(ch, &ev);
-    else if (!strcmp(mode, "poll")) result = poll(&p, 1, 200);
-    else result = epoll_wait(set, &e, 1, 200);
+    else if (!strcmp(mode, "poll")) result = poll(&p, 1, slowed(200));
+    else result = epoll_wait(set, &e, 1, slowed(200));
     left = errno;
     early = !__atomic_load_n(&destroyed, __ATOMIC_ACQUIRE);
     revents = p.revents;
@@ -30,15 +30,16 @@ static void *waiter(void *unused)
     return unused;
 }
 
-/* Until the thread sleeps in the kernel. */
+/* Until the thread sleeps in the kernel, or has ended. */
 static void until_asleep(int thread)
 {
     char path[64], state = 0;
     snprintf(path, sizeof path, "/proc/self/task/%d/stat", thread);
     while (state != 'S') {
-        let_pass(50);
+        usleep(5000);
         FILE *stat = fopen(path, "r");
-        MUST(stat && fscanf(stat, "%*d (%*[^)]) %c", &state) == 1);
+        if (!stat) return;
+        if (fscanf(stat, "%*d (%*[^)]) %c", &state) != 1) state = 'S';
         fclose(stat);
     }
 }
