@@ -46,7 +46,6 @@ scene_close() {
     GLIBC_TUNABLES=glibc.malloc.tcache_count=0:glibc.malloc.arena_max=1 run program "$BIN/pool/moments" close
 }
 pair close CMSHIM_LOG_LEVEL=debug
-shown program 'the same address: 1'
 says program 'pool: hits [1-9]'
 OWN_PRELOAD=$BIN/behaviour/inject.so
 
