@@ -5,7 +5,7 @@
  *        stale: a connection that claims the number of a used-again queue pair stands in the way of that one */
 #include "pool.h"
 
-enum { ROUNDS = 8, MOST = 40 };
+enum { ROUNDS = 8, MOST = 40, TRIAL = 3 }; /* after round 3 the pool has begun, and so has the trial */
 
 static struct rdma_event_channel *sc, *cc;
 static struct rdma_cm_id *listener;
@@ -93,6 +93,24 @@ static void connection(struct rdma_cm_id *client, int round)
     end(client, server);
 }
 
+/* A preloaded program (CMSHIM_LOG_FILE is set) waits here until its log has the text of TRIAL_SAYS: the trial of the device runs in
+ * another thread, and before its end nothing is used again. */
+static void await_trial(void)
+{
+    const char *log = getenv("CMSHIM_LOG_FILE"), *text = getenv("TRIAL_SAYS");
+    if (!log || !text) return;
+    for (int left = within(20000); left > 0; left -= 50) {
+        static char all[1 << 16];
+        FILE *file = fopen(log, "r");
+        size_t n = file ? fread(all, 1, sizeof all - 1, file) : 0;
+        if (file) fclose(file);
+        all[n] = 0;
+        if (strstr(all, text)) return;
+        usleep(50000);
+    }
+    say("the log never said '%s'", text);
+}
+
 /* The peer's kernel believes that this number is connected. */
 static void in_the_way(uint32_t qp_num)
 {
@@ -132,6 +150,7 @@ static void stale(int pause)
             return;
         }
         connection(client, round);
+        if (round == TRIAL) await_trial();
         let_pass(pause);
     }
     say("no queue pair was used again");
@@ -152,6 +171,7 @@ int main(int argc, char **argv)
     }
     for (int round = 0; round < ROUNDS; round++) {
         connection(client_with_qp(), round);
+        if (round == TRIAL) await_trial();
         let_pass(pause);
     }
     say("completions of an earlier connection: %d", earlier);

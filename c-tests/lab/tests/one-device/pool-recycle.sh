@@ -42,13 +42,13 @@ accounts '.counters.pool_recycled == 0'
 
 # Asked for: Soft-RoCE does not pass, and nothing is different.
 eval "scene_unsound() { scene_data; }"
-pair unsound "${recycle[@]}"
+pair unsound "${recycle[@]}" "TRIAL_SAYS=$refused"
 says program "$refused"
 says program 'parked 0, used again 0'
 accounts '.counters.pool_recycled == 0'
 
 # The probe is made to pass, and the device does not clean up: a new connection gets what an old one left.
-alone forced "${recycle[@]}"
+alone forced "${recycle[@]}" "TRIAL_SAYS=$passed"
 OWN_PRELOAD=$scrub
 SCRUB=keeper run program "$BIN/pool/recycle" data 150
 says program "$passed"
@@ -58,6 +58,7 @@ grep -q 'completions of an earlier connection: [1-9]' "$(out_of program)" || fau
 # A device that does.
 export SCRUB=all
 eval "scene_sound() { scene_data; }"
+recycle+=("TRIAL_SAYS=$passed")
 pair sound "${recycle[@]}"
 says program "$passed"
 says program 'parked [1-9][0-9]*, used again [1-9]'
