@@ -7,6 +7,7 @@
 #include <sys/file.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 /* Pointers lead into it, so it lies at the same address in all processes. */
@@ -48,12 +49,14 @@ __attribute__((constructor)) static void begin(void)
 
 int concerns_us(const struct channel *file) { return shared || file->process == getpid(); }
 
-/* The kernel closes what a process leaves behind. */
-static void reap(void)
+static int has_ended(pid_t pid) { return pid != getpid() && syscall(SYS_kill, pid, 0) && errno == ESRCH; }
+
+/* The kernel closes what a process leaves behind: this one, or with 0 each that has ended. */
+static void reap(pid_t pid)
 {
     for (int i = 0; i < CHANNELS; i++) {
         struct channel *c = &world->channels[i];
-        if (!c->used || c->process == getpid() || !kill(c->process, 0) || errno != ESRCH) continue;
+        if (!c->used || !(pid ? c->process == pid : has_ended(c->process))) continue;
         release(c);
         c->used = 0;
     }
@@ -72,7 +75,7 @@ void enter(sigset_t *old)
         for (int i = 0; i < CHANNELS; i++)
             if (world->channels[i].used && world->channels[i].count) wake(&world->channels[i]);
     }
-    if (shared && calls++ % 32 == 0) reap();
+    if (shared && calls++ % 32 == 0) reap(0);
     errno = before;
 }
 
@@ -80,4 +83,19 @@ void leave_kernel(const sigset_t *old)
 {
     pthread_mutex_unlock(&world->mutex);
     pthread_sigmask(SIG_SETMASK, old, NULL);
+}
+
+/* The kernel ends a command before the process that is killed: here, a process is killed while nobody is in a command. */
+int kill(pid_t pid, int signal)
+{
+    if (signal != SIGKILL || !shared || pid <= 0) return syscall(SYS_kill, pid, signal);
+    sigset_t old;
+    siginfo_t unused;
+    enter(&old);
+    int done = syscall(SYS_kill, pid, signal);
+    int error = errno;
+    if (!done && !syscall(SYS_waitid, P_PID, pid, &unused, WEXITED | WNOWAIT, NULL)) reap(pid);
+    leave_kernel(&old);
+    errno = error;
+    return done;
 }
