@@ -105,6 +105,7 @@ int main(int argc, char **argv)
     if (!strcmp(what, "check")) return check();
     if (!strcmp(what, "ended")) { /* prints the server's process and how many ids it has */
         atomic_store(&book->ended, 1);
+        for (int left = 3000; left && !atomic_load(&book->settled); left--) usleep(10000);
         say("%d %u", atomic_load(&book->server_pid), atomic_load(&book->server_ids));
         return 0;
     }

@@ -168,6 +168,7 @@ int run_server(void)
             MUST(waitpid(child, NULL, WNOHANG) == 0);
             continue;
         }
+        atomic_store(&book->settled, last);
         if (last && !over) continue; /* it is looked at from outside before it ends */
         if (base) {
             note_most(&book->rss_growth, rss_of(child) - base);

@@ -20,7 +20,7 @@ struct book {
     uint64_t seed;
     unsigned each; /* connections of each client */
     atomic_uint epoch; /* odd while the server is down */
-    atomic_uint done, restarts, clients_killed, server_wrong, server_ids, ended;
+    atomic_uint done, restarts, clients_killed, server_wrong, server_ids, ended, settled; /* settled: the server is not restarted any more */
     atomic_int server_pid, client_pid[CLIENTS];
     atomic_long rss_growth, rss_growth_client; /* KiB, the most of any */
     atomic_int fd_growth;
