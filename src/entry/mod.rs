@@ -13,7 +13,7 @@ mod ids;
 mod multicast;
 mod objects;
 mod own;
-pub mod own_checks;
+mod own_checks;
 mod own_events;
 mod queue_pairs;
 mod requests;

@@ -5,11 +5,11 @@
 //! thread itself when the check returns, the keeper when its time is up, or the thread's next call.
 
 use super::api::{self, drop_request};
+use super::callback::{cmshim_access_check, cmshim_access_request};
 use super::{decide, tell, turn_on};
 use crate::abi::cm::RdmaCmEvent;
 use crate::boundary::guard;
 use crate::boundary::shim::{self, Shim};
-use crate::entry::own_checks::{cmshim_access_check, cmshim_access_request};
 use crate::keeper;
 use crate::lock::lock;
 use cmshim_core::tenant::reason::Code;

@@ -10,6 +10,7 @@
 
 pub mod api;
 mod audit;
+pub mod callback;
 pub mod check;
 mod decide;
 pub mod egress;
