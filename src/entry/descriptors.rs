@@ -2,7 +2,8 @@
 //! load later: async-signal-safe, without lock or allocation, cancellation points as before.
 
 use crate::boundary::guard;
-use crate::tap::{self, descriptors, next};
+use crate::real::c_library;
+use crate::tap::{self, descriptors};
 use libc::{c_int, c_uint, c_void, epoll_event, size_t, ssize_t};
 
 /// # Safety
@@ -12,7 +13,7 @@ pub unsafe extern "C-unwind" fn write(fd: c_int, buffer: *const c_void, size: si
     // SAFETY: the program's arguments.
     unsafe {
         match tap::find(fd) {
-            None => next::write(fd, buffer, size),
+            None => c_library::write(fd, buffer, size),
             Some(tap) => tap::write(tap, fd, buffer, size),
         }
     }
@@ -26,7 +27,7 @@ pub unsafe extern "C-unwind" fn write(fd: c_int, buffer: *const c_void, size: si
 pub unsafe extern "C-unwind" fn fcntl(fd: c_int, command: c_int, argument: usize) -> c_int {
     descriptors::about_to_fcntl(fd, command);
     // SAFETY: the program's arguments.
-    let result = unsafe { next::fcntl(fd, command, argument) };
+    let result = unsafe { c_library::fcntl(fd, command, argument) };
     if result >= 0 {
         descriptors::fcntl_done(fd, command, argument, result);
     }
@@ -39,7 +40,7 @@ pub unsafe extern "C-unwind" fn fcntl(fd: c_int, command: c_int, argument: usize
 pub unsafe extern "C-unwind" fn fcntl64(fd: c_int, command: c_int, argument: usize) -> c_int {
     descriptors::about_to_fcntl(fd, command);
     // SAFETY: the program's arguments.
-    let result = unsafe { next::fcntl64(fd, command, argument) };
+    let result = unsafe { c_library::fcntl64(fd, command, argument) };
     if result >= 0 {
         descriptors::fcntl_done(fd, command, argument, result);
     }
@@ -51,7 +52,7 @@ pub unsafe extern "C-unwind" fn fcntl64(fd: c_int, command: c_int, argument: usi
 #[cfg_attr(not(test), no_mangle)]
 pub unsafe extern "C-unwind" fn ioctl(fd: c_int, request: u64, argument: usize) -> c_int {
     // SAFETY: the program's arguments.
-    let result = unsafe { next::ioctl(fd, request, argument) };
+    let result = unsafe { c_library::ioctl(fd, request, argument) };
     if result >= 0 && request == libc::FIONBIO {
         // SAFETY: the kernel has just read an int there.
         descriptors::fionbio_done(fd, unsafe { *(argument as *const c_int) } != 0);
@@ -71,14 +72,14 @@ pub unsafe extern "C-unwind" fn epoll_ctl(
     // SAFETY: the program's arguments.
     unsafe {
         if let Some(mut instead) = descriptors::about_to_add(op, fd, event) {
-            return next::epoll_ctl(set, op, fd, &mut instead);
+            return c_library::epoll_ctl(set, op, fd, &mut instead);
         }
-        let result = next::epoll_ctl(set, op, fd, event);
+        let result = c_library::epoll_ctl(set, op, fd, event);
         if result == 0 {
             return result;
         }
         match descriptors::not_added(op, fd, event) {
-            Some(mut instead) => next::epoll_ctl(set, op, fd, &mut instead),
+            Some(mut instead) => c_library::epoll_ctl(set, op, fd, &mut instead),
             None => result,
         }
     }
@@ -89,7 +90,7 @@ pub unsafe extern "C-unwind" fn epoll_ctl(
 #[cfg_attr(not(test), no_mangle)]
 pub unsafe extern "C-unwind" fn dup(fd: c_int) -> c_int {
     descriptors::about_to_duplicate(fd);
-    duplicated(fd, next::dup(fd))
+    duplicated(fd, c_library::dup(fd))
 }
 
 /// # Safety
@@ -97,7 +98,7 @@ pub unsafe extern "C-unwind" fn dup(fd: c_int) -> c_int {
 #[cfg_attr(not(test), no_mangle)]
 pub unsafe extern "C-unwind" fn dup2(from: c_int, to: c_int) -> c_int {
     match descriptors::about_to_replace(from, to, 0) {
-        Ok(()) => duplicated(from, next::dup2(from, to)),
+        Ok(()) => duplicated(from, c_library::dup2(from, to)),
         Err(errno) => refused(errno),
     }
 }
@@ -107,7 +108,7 @@ pub unsafe extern "C-unwind" fn dup2(from: c_int, to: c_int) -> c_int {
 #[cfg_attr(not(test), no_mangle)]
 pub unsafe extern "C-unwind" fn dup3(from: c_int, to: c_int, flags: c_int) -> c_int {
     match descriptors::about_to_replace(from, to, flags) {
-        Ok(()) => duplicated(from, next::dup3(from, to, flags)),
+        Ok(()) => duplicated(from, c_library::dup3(from, to, flags)),
         Err(errno) => refused(errno),
     }
 }
@@ -131,7 +132,7 @@ pub unsafe extern "C-unwind" fn close(fd: c_int) -> c_int {
     if !descriptors::may_close(fd) {
         return refused(libc::EBADF);
     }
-    next::close(fd)
+    c_library::close(fd)
 }
 
 /// # Safety
@@ -144,9 +145,9 @@ pub unsafe extern "C-unwind" fn close_range(first: c_uint, last: c_uint, flags: 
         _ => None,
     };
     match own {
-        None => next::close_range(first, last, flags),
+        None => c_library::close_range(first, last, flags),
         Some(ranges) => ranges
-            .map(|(first, last)| next::close_range(first, last, flags))
+            .map(|(first, last)| c_library::close_range(first, last, flags))
             .fold(0, c_int::min),
     }
 }
@@ -157,10 +158,10 @@ pub unsafe extern "C-unwind" fn close_range(first: c_uint, last: c_uint, flags: 
 pub unsafe extern "C-unwind" fn closefrom(first: c_int) {
     // libc's own also works where the kernel has no close_range.
     match descriptors::about_to_close_range(first.max(0) as c_uint, c_uint::MAX) {
-        None => next::closefrom(first),
+        None => c_library::closefrom(first),
         Some(ranges) => ranges.for_each(|range| match range {
-            (first, c_uint::MAX) => next::closefrom(first as c_int),
-            (first, last) => next::close_all(first, last),
+            (first, c_uint::MAX) => c_library::closefrom(first as c_int),
+            (first, last) => c_library::close_all(first, last),
         }),
     }
 }

@@ -136,9 +136,9 @@ fn pointer<F: Function>(what: &str, c: &str) -> String {
 
 pub fn lines() -> String {
     let real = crate::real::declarations();
-    assert_eq!(real.len(), 59, "update this number with real.rs");
+    assert_eq!(real.len(), 59, "update this number with real/mod.rs");
     let mut lines: String = real.concat();
-    lines += &crate::tap::next::declarations().concat();
+    lines += &crate::real::c_library::declarations().concat();
     lines += &pointer::<data::PollCq>("data::PollCq", "((struct ibv_context_ops *)0)->poll_cq");
     lines +=
         &pointer::<data::PostSend>("data::PostSend", "((struct ibv_context_ops *)0)->post_send");

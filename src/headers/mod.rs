@@ -1,4 +1,4 @@
-//! The declarations of `abi`, the functions that `real.rs` calls and those of libc that `tap/next.rs` calls,
+//! The declarations of `abi`, the functions that `real` calls and those of libc that `real/c_library.rs` calls,
 //! against the installed C headers. One C source states all of them, with the numbers that the Rust compiler has;
 //! a C compiler reads it after the headers. It needs a C compiler and the headers, and no libclang.
 

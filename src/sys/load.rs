@@ -24,7 +24,7 @@ static VARIABLES: AtomicPtr<Variables> = AtomicPtr::new(std::ptr::null_mut());
 static AT_LOAD: unsafe extern "C" fn(c_int, *const *const c_char, *const *const c_char) = at_load;
 
 unsafe extern "C" fn at_load(_argc: c_int, _argv: *const *const c_char, env: *const *const c_char) {
-    crate::tap::next::look_up();
+    crate::real::c_library::look_up();
     if let Some(s) = status(2) {
         DEVICE.store(s.st_dev, Ordering::Relaxed);
         INODE.store(s.st_ino, Ordering::Relaxed);

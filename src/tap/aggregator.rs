@@ -65,8 +65,9 @@ pub fn add(shim: &'static Shim, tap: &'static Tap, kernel: KernelFd) -> Result<(
         u64: key(tap),
     };
     // SAFETY: `event` lives across the call.
-    let added =
-        unsafe { super::next::epoll_ctl(set, libc::EPOLL_CTL_ADD, kernel.0, &mut event) == 0 };
+    let added = unsafe {
+        crate::real::c_library::epoll_ctl(set, libc::EPOLL_CTL_ADD, kernel.0, &mut event) == 0
+    };
     if !added {
         return Err(failed(
             "its descriptor cannot be put into the thread's epoll set",
@@ -113,7 +114,7 @@ pub fn renumber(shim: &'static Shim, from: c_int, to: c_int, tap: Option<&'stati
         u64: key(tap),
     };
     // SAFETY: `event` lives across the call.
-    unsafe { super::next::epoll_ctl(set, libc::EPOLL_CTL_ADD, to, &mut event) };
+    unsafe { crate::real::c_library::epoll_ctl(set, libc::EPOLL_CTL_ADD, to, &mut event) };
 }
 
 /// Listens to the channel, or stops until there is room in its queue. Under the channel's lock, so that the
@@ -127,7 +128,9 @@ fn listen(shim: &'static Shim, tap: &'static Tap, on: bool) {
         u64: key(tap),
     };
     // SAFETY: `event` lives across the call.
-    unsafe { super::next::epoll_ctl(set, libc::EPOLL_CTL_MOD, tap.kernel().0, &mut event) };
+    unsafe {
+        crate::real::c_library::epoll_ctl(set, libc::EPOLL_CTL_MOD, tap.kernel().0, &mut event)
+    };
 }
 
 /// The kernel may have events of the channel without having said so.

@@ -4,6 +4,7 @@ use super::fetch::Buffers;
 use super::ready::Link;
 use super::waiting::Waiters;
 use crate::lock::lock;
+pub use crate::real::ucm::KernelFd;
 use cmshim_core::ahead::{Behind, Queue};
 use libc::c_int;
 use std::sync::atomic::{AtomicBool, AtomicI32, AtomicPtr, AtomicU8, Ordering};
@@ -12,10 +13,6 @@ use std::sync::{Mutex, MutexGuard};
 /// The descriptor that the program knows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct AppFd(pub c_int);
-
-/// A descriptor of the kernel's own event channel.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct KernelFd(pub c_int);
 
 /// How the events of a channel are taken.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -2,9 +2,10 @@
 
 use super::channel::{How, Tap};
 use super::handles::{self, GROUPS, IDS, LISTENERS, OWNERS};
-use super::{next, serve, undo};
+use super::{serve, undo};
 use crate::abi::ucm::*;
 use crate::boundary::guard;
+use crate::real::c_library;
 use crate::tenant;
 use libc::{c_int, c_void, size_t, ssize_t};
 use std::sync::atomic::Ordering;
@@ -75,7 +76,7 @@ impl Command {
         loop {
             let kernel = tap.kernel();
             // SAFETY: as promised by the caller.
-            let written = unsafe { next::write(kernel.0, self.at.cast(), self.size) };
+            let written = unsafe { c_library::write(kernel.0, self.at.cast(), self.size) };
             // The channel may have been swapped between these lines: an epoll set stood at the number, which
             // takes no writes (EINVAL), or nothing any more (EBADF).
             let refused = written < 0 && matches!(guard::errno(), libc::EINVAL | libc::EBADF);
@@ -101,10 +102,10 @@ pub unsafe fn write(tap: &'static Tap, fd: c_int, buffer: *const c_void, size: s
         // The kernel tells what is wrong with an address; it must be the one that knows commands.
         None if (buffer as usize) < FIRST_PAGE && tap.app().0 == fd => {
             // SAFETY: the program's arguments.
-            return unsafe { next::write(tap.kernel().0, buffer, size) };
+            return unsafe { c_library::write(tap.kernel().0, buffer, size) };
         }
         // SAFETY: the program's arguments.
-        None => return unsafe { next::write(fd, buffer, size) },
+        None => return unsafe { c_library::write(fd, buffer, size) },
     };
     // SAFETY: the command is whole, and each arm asks for its length.
     unsafe {

@@ -2,8 +2,9 @@
 
 use super::channel::{How, Tap};
 use super::lifetime::{self, hooked};
-use super::{next, swap, table, way};
+use super::{swap, table, way};
 use crate::boundary::guard;
+use crate::real::c_library;
 use cmshim_core::config::Taker;
 use libc::{c_int, epoll_event};
 use std::sync::atomic::Ordering;
@@ -66,7 +67,7 @@ pub fn follow(tap: &'static Tap) {
 
 pub fn is_nonblocking(fd: c_int) -> bool {
     // SAFETY: no pointer is passed.
-    let flags = unsafe { next::fcntl(fd, libc::F_GETFL, 0) };
+    let flags = unsafe { c_library::fcntl(fd, libc::F_GETFL, 0) };
     flags >= 0 && flags & libc::O_NONBLOCK != 0
 }
 
@@ -112,7 +113,7 @@ pub fn about_to_replace(from: c_int, to: c_int, flags: c_int) -> Result<(), c_in
     let Some(shim) = hooked() else { return Ok(()) };
     // A call that will fail replaces nothing.
     // SAFETY: no pointer is passed.
-    if flags & !libc::O_CLOEXEC != 0 || unsafe { next::fcntl(from, libc::F_GETFD, 0) } < 0 {
+    if flags & !libc::O_CLOEXEC != 0 || unsafe { c_library::fcntl(from, libc::F_GETFD, 0) } < 0 {
         return Ok(());
     }
     let way = guard::run(|| match known {

@@ -5,10 +5,11 @@
 //! events.
 
 use super::channel::{How, KernelFd, Locked, Tap};
+use super::handles;
 use super::ready::Link;
-use super::{handles, next};
 use crate::abi::ucm::{cmd, GET_EVENT_SIZE};
 use crate::boundary::guard;
+use crate::real::c_library;
 use crate::stats::{self, Counter};
 use crate::tenant;
 use cmshim_core::ahead::{Event, BYTES};
@@ -71,7 +72,7 @@ impl Buffers {
         // SAFETY: the segments are commands of that size, whose answers go to `events`; both live in self.
         let written = unsafe {
             match most {
-                1 => next::write(fd.0, self.segments[0].iov_base as *const c_void, size),
+                1 => c_library::write(fd.0, self.segments[0].iov_base as *const c_void, size),
                 n => libc::writev(fd.0, self.segments.as_ptr(), n.min(MOST) as c_int),
             }
         };

@@ -17,8 +17,6 @@ mod fetch;
 pub mod flood;
 pub mod handles;
 mod lifetime;
-pub mod next;
-pub mod own;
 mod ready;
 mod serve;
 mod swap;

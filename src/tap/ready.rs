@@ -2,9 +2,9 @@
 //! put into the channel's epoll set for that time. One eventfd serves many channels.
 
 use super::channel::AppFd;
-use super::next;
 use crate::boundary::shim;
 use crate::lock::lock;
+use crate::real::c_library;
 use libc::{c_int, epoll_event};
 use std::sync::{Mutex, MutexGuard};
 
@@ -106,7 +106,7 @@ pub fn epoll(channel: AppFd, op: c_int, fd: c_int, events: u32) -> bool {
         u64: fd as u64,
     };
     // SAFETY: `event` lives across the call.
-    unsafe { next::epoll_ctl(channel.0, op, fd, &mut event) == 0 }
+    unsafe { c_library::epoll_ctl(channel.0, op, fd, &mut event) == 0 }
 }
 
 /// An eventfd with a count that nobody reads.

@@ -4,11 +4,12 @@
 
 use super::channel::{AppFd, How, KernelFd, Locked, Tap};
 use super::ready::Link;
-use super::{aggregator, next, ready, table};
+use super::{aggregator, ready, table};
 use crate::abi::cm::RdmaEventChannel;
 use crate::boundary::shim::{self, Shim};
 use crate::lock::lock;
 use crate::real;
+use crate::real::c_library;
 use crate::stats::{self, Bypass};
 use crate::sys;
 use cmshim_core::codes::errno;
@@ -189,7 +190,7 @@ impl Hidden {
         let put = (how == How::Thread
             || ready::epoll(set, libc::EPOLL_CTL_ADD, self.kernel.0, events))
             && same_flags(app.0, self.set)
-            && next::dup3(self.set, app.0, close_on_exec(app.0)) == app.0;
+            && c_library::dup3(self.set, app.0, close_on_exec(app.0)) == app.0;
         let error = std::io::Error::last_os_error();
         close(self.set);
         match put {
@@ -224,7 +225,7 @@ fn comes_through_us(app: AppFd) -> bool {
 
 /// The kernel's descriptor gets its number back.
 fn put_back(app: AppFd, kernel: KernelFd) -> bool {
-    next::dup3(kernel.0, app.0, close_on_exec(app.0)) == app.0
+    c_library::dup3(kernel.0, app.0, close_on_exec(app.0)) == app.0
 }
 
 /// Is the descriptor still our set, and the hidden one still the kernel's that is in it? A program may close
@@ -254,7 +255,7 @@ pub fn look_again(tap: &'static Tap) {
 pub fn move_up(fd: c_int) -> c_int {
     match duplicate(fd) {
         Some(moved) => {
-            next::close(fd);
+            c_library::close(fd);
             moved
         }
         None => {
@@ -273,7 +274,7 @@ fn duplicate_up(fd: c_int, limit: u64) -> Option<c_int> {
     let base = (limit / 2).min(HIGHEST_BASE) as usize;
     let _hiding = hiding();
     // SAFETY: no pointer is passed.
-    let high = unsafe { next::fcntl(fd, libc::F_DUPFD_CLOEXEC, base) };
+    let high = unsafe { c_library::fcntl(fd, libc::F_DUPFD_CLOEXEC, base) };
     if high < 0 {
         return None;
     }
@@ -302,7 +303,7 @@ pub fn is_event_channel(fd: c_int) -> bool {
 
 fn close_on_exec(fd: c_int) -> c_int {
     // SAFETY: no pointer is passed.
-    match unsafe { next::fcntl(fd, libc::F_GETFD, 0) } & libc::FD_CLOEXEC {
+    match unsafe { c_library::fcntl(fd, libc::F_GETFD, 0) } & libc::FD_CLOEXEC {
         0 => 0,
         _ => libc::O_CLOEXEC,
     }
@@ -311,21 +312,21 @@ fn close_on_exec(fd: c_int) -> c_int {
 fn same_flags(from: c_int, to: c_int) -> bool {
     // SAFETY: no pointer is passed.
     unsafe {
-        let flags = next::fcntl(from, libc::F_GETFL, 0);
-        flags >= 0 && next::fcntl(to, libc::F_SETFL, flags as usize) == 0
+        let flags = c_library::fcntl(from, libc::F_GETFL, 0);
+        flags >= 0 && c_library::fcntl(to, libc::F_SETFL, flags as usize) == 0
     }
 }
 
 pub fn set_nonblocking(fd: c_int, on: bool) -> bool {
     // SAFETY: no pointer is passed.
     unsafe {
-        let others = next::fcntl(fd, libc::F_GETFL, 0) & !libc::O_NONBLOCK;
+        let others = c_library::fcntl(fd, libc::F_GETFL, 0) & !libc::O_NONBLOCK;
         let flags = if on {
             others | libc::O_NONBLOCK
         } else {
             others
         };
-        next::fcntl(fd, libc::F_SETFL, flags as usize) == 0
+        c_library::fcntl(fd, libc::F_SETFL, flags as usize) == 0
     }
 }
 
@@ -333,7 +334,7 @@ pub fn set_nonblocking(fd: c_int, on: bool) -> bool {
 /// closes that number meanwhile is not to close it before us, or twice.
 pub fn close(fd: c_int) {
     let _hiding = hiding();
-    next::close(fd);
+    c_library::close(fd);
     table::hide(fd, false);
 }
 

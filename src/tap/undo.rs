@@ -4,9 +4,10 @@
 use super::channel::{How, Locked, Tap};
 use super::commands::{reads_ahead, Command};
 use super::handles::{GROUPS, IDS, LISTENERS, NEVER_SEEN, ORIGINS, OWNERS};
-use super::{lifetime, own, swap, table};
+use super::{lifetime, swap, table};
 use crate::abi::ucm::*;
 use crate::boundary::guard;
+use crate::real::ucm;
 use crate::tenant;
 use cmshim_core::ahead::{Event, Gone};
 use libc::ssize_t;
@@ -86,7 +87,10 @@ fn void(tap: &'static Tap, gone: Gone, listener: Option<u64>) -> u32 {
     drop(locked);
     for request in events.iter().filter(|e| e.is_connect_request()) {
         tenant::kernel::ended(request.handle());
-        own::destroy(origin(request.handle()).unwrap_or(tap), request.handle());
+        ucm::destroy(
+            origin(request.handle()).unwrap_or(tap).kernel(),
+            request.handle(),
+        );
     }
     events.len() as u32 + refused.map_or(0, |listener| listener.never_seen)
 }

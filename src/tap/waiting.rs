@@ -2,8 +2,8 @@
 
 use super::channel::{How, Tap};
 use super::commands::nonblocking;
-use super::own;
 use crate::boundary::guard;
+use crate::real::ucm;
 use libc::{c_int, sem_t};
 use std::cell::UnsafeCell;
 use std::mem::MaybeUninit;
@@ -59,7 +59,7 @@ pub enum Ended {
 /// Waits until there may be an event, as the kernel would: the thread may be cancelled or leave by longjmp.
 pub fn wait(tap: &'static Tap) -> Ended {
     // What the aggregator may read, this thread may not, if it has changed its credentials since the channel was opened.
-    if own::refused(tap) {
+    if ucm::refused(tap.kernel()) {
         return Ended::Errno(libc::EACCES);
     }
     if nonblocking(tap) {

@@ -6,8 +6,9 @@ use super::{on, tell};
 use crate::abi::ucm::*;
 use crate::boundary::guard;
 use crate::boundary::shim::{self, Shim};
+use crate::real::ucm;
 use crate::reasons::subject::socket_address;
-use crate::tap::{own, Tap};
+use crate::tap::Tap;
 use cmshim_core::ahead::{Behind, Event};
 use cmshim_core::codes::event as ev;
 use cmshim_core::tenant::Ask;
@@ -189,8 +190,8 @@ fn passes(shim: &'static Shim, tap: &Tap, behind: &mut Behind, event: &mut Event
     };
     if decision.refuses() {
         listener.never_seen += 1;
-        own::reject(tap, event.handle(), &tell::private_data(&decision));
-        own::destroy(tap, event.handle());
+        ucm::reject(tap.kernel(), event.handle(), &tell::private_data(&decision));
+        ucm::destroy(tap.kernel(), event.handle());
         return false;
     }
     if let Some(seat) = decision.seat {
@@ -207,10 +208,10 @@ fn passes(shim: &'static Shim, tap: &Tap, behind: &mut Behind, event: &mut Event
 
 /// What the kernel knows of a request's new id; `None` if it does not tell (the peer is gone already).
 fn ask(shim: &'static Shim, tap: &Tap, handle: u32) -> Option<Ask> {
-    let known = own::query(tap, handle, QUERY_ADDR)?;
+    let known = ucm::query(tap.kernel(), handle, QUERY_ADDR)?;
     let (peer, local) = (socket_address(&known.dst), socket_address(&known.src));
     let gid = super::load::needs_gid(shim)
-        .then(|| own::query(tap, handle, QUERY_GID))
+        .then(|| ucm::query(tap.kernel(), handle, QUERY_GID))
         .flatten()
         .map(|answer| gid_of(&answer.dst));
     Some(Ask {

@@ -1,8 +1,12 @@
-//! The only place that calls the real libraries.
+//! All ways out: the only place that calls the real libraries, libc behind our own functions (`c_library`), and the kernel's
+//! RDMA CM by commands of our own (`ucm`).
 //!
 //! Each function is looked up on its first use, by name *and* version: libibverbs exports many
 //! names twice (1.0 and 1.1, with different structures). The look-up takes no lock of ours, so a
 //! thread that holds the loader's lock (a constructor during dlopen) can never wait for us.
+
+pub mod c_library;
+pub mod ucm;
 
 use crate::abi::{cm::*, data::PortAttr, verbs::*};
 use crate::boundary::guard;
