@@ -5,8 +5,8 @@
 //! events.
 
 use super::channel::{How, KernelFd, Locked, Tap};
-use super::handles;
 use super::ready::Link;
+use super::{admission, handles};
 use crate::abi::ucm::{cmd, GET_EVENT_SIZE};
 use crate::boundary::guard;
 use crate::real::c_library;
@@ -137,10 +137,7 @@ impl Tap {
         let events = self.take_all(locked, most)?;
         let taken = events.len();
         match tenant::on() {
-            true => Ok((
-                tenant::kernel::sift(self, &mut locked.behind, events),
-                taken,
-            )),
+            true => Ok((admission::sift(self, &mut locked.behind, events), taken)),
             false => Ok((events, taken)),
         }
     }

@@ -9,6 +9,7 @@
 //! an epoll set that is readable exactly when an event can be had, and the kernel's descriptor moves to a
 //! high number. With an `aggregator` thread all channels are swapped when they are made.
 
+mod admission;
 mod aggregator;
 mod channel;
 mod commands;

@@ -1,24 +1,24 @@
 //! Tenant checks: whether a connection may be is decided before the program hears of it.
 //!
-//! There are two barriers. The first is in the tap (`kernel`): a connect request that the policy refuses is answered
+//! There are two barriers. The first is in the tap (its `admission`): a connect request that the policy refuses is answered
 //! and destroyed as soon as it was taken from the kernel, so the program never wakes for it. Where the tap is not
 //! installed, `rdma_get_cm_event` is the second (`api`): it refuses, acks, destroys, and looks for the next event.
 //! The program's own check (`check`) is asked there too, in the program's thread. `egress` asks for outgoing
 //! connects. `decide` weighs rules, limits and rates; `share` holds what all processes of the host count together;
 //! `watched` says when the policy file is whole and to be read;
-//! `seats` remembers which connection of this process holds a place in a limit.
+//! `seats` remembers which connection of this process holds a place in a limit; `kernel` finds it by what the kernel tells the tap.
 
 pub mod api;
 mod audit;
 pub mod callback;
 pub mod check;
-mod decide;
+pub mod decide;
 pub mod egress;
 pub mod kernel;
 mod load;
 mod map;
 mod others;
-mod seats;
+pub mod seats;
 mod share;
 mod tell;
 mod watched;
@@ -28,7 +28,8 @@ mod tests;
 #[cfg(test)]
 mod users_tests;
 
-pub use load::{begin, look};
+pub use load::{begin, look, needs_gid};
+pub use tell::private_data;
 
 use crate::boundary::shim::Shim;
 use cmshim_core::config::OnError;
