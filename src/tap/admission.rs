@@ -13,7 +13,7 @@ use cmshim_core::tenant::Ask;
 use libc::sockaddr_storage;
 
 /// Takes the connect requests that may not be out of a batch, and answers and destroys them. Under the channel's lock.
-pub fn sift(tap: &Tap, behind: &mut Behind, events: Vec<Event>) -> Vec<Event> {
+pub fn filter_requests(tap: &Tap, behind: &mut Behind, events: Vec<Event>) -> Vec<Event> {
     let Some(shim) = shim::existing().filter(|shim| shim.on()) else {
         return events;
     };

@@ -253,7 +253,7 @@ fn round(shim: &'static Shim, wait_ms: c_int) -> Round {
         };
     };
     if shared.unshown.swap(false, Ordering::AcqRel) {
-        show_again(shim);
+        signal_again(shim);
     }
     let known = |event: &epoll_event| lock(&shared.work).channels.get(&{ event.u64 }).copied();
     let mut ours = 0;
@@ -346,19 +346,19 @@ fn hand_over_all(shim: &'static Shim, why: &str) {
 }
 
 /// The events of a channel could not be shown to the program.
-pub fn show_later(tap: &Tap) {
+pub fn signal_later(tap: &Tap) {
     if let Some(shim) = shim::existing().filter(|_| tap.how() == How::Thread) {
         let shared = &shim.state().tap.aggregator;
         shared.unshown.store(true, Ordering::Release);
     }
 }
 
-fn show_again(shim: &'static Shim) {
+fn signal_again(shim: &'static Shim) {
     let channels = lock(&shim.state().tap.aggregator.work).channels.clone();
     for tap in channels.into_values() {
         let mut locked = tap.lock();
         if tap.how() == How::Thread && !tap.queue.is_empty() {
-            tap.show(&mut locked);
+            tap.signal_readable(&mut locked);
         }
     }
 }

@@ -2,7 +2,7 @@
 
 use super::channel::{How, Tap};
 use super::handles::{self, GROUPS, IDS, LISTENERS, OWNERS};
-use super::{serve, undo};
+use super::{serve, teardown};
 use crate::abi::ucm::*;
 use crate::boundary::guard;
 use crate::real::c_library;
@@ -116,10 +116,14 @@ pub unsafe fn write(tap: &'static Tap, fd: c_int, buffer: *const c_void, size: s
             {
                 serve::get_event(tap, &command)
             }
-            cmd::DESTROY_ID if command.size == DESTROY_ID_SIZE => undo::destroy_id(tap, &command),
-            cmd::LEAVE_MCAST if command.size == DESTROY_ID_SIZE => undo::leave_group(tap, &command),
+            cmd::DESTROY_ID if command.size == DESTROY_ID_SIZE => {
+                teardown::destroy_id(tap, &command)
+            }
+            cmd::LEAVE_MCAST if command.size == DESTROY_ID_SIZE => {
+                teardown::leave_group(tap, &command)
+            }
             cmd::MIGRATE_ID if command.size == MIGRATE_ID_SIZE => {
-                let written = undo::migrate(tap, &command);
+                let written = teardown::migrate(tap, &command);
                 if command.went_well(written) {
                     tenant::kernel::id_moved(command.u32(MIGRATE_ID_ID), tap.app().0);
                 }

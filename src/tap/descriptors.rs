@@ -2,7 +2,7 @@
 
 use super::channel::{How, Tap};
 use super::lifetime::{self, hooked};
-use super::{swap, table, way};
+use super::{relocate, swap, table};
 use crate::boundary::guard;
 use crate::real::c_library;
 use cmshim_core::config::Taker;
@@ -121,7 +121,7 @@ pub fn about_to_replace(from: c_int, to: c_int, flags: c_int) -> Result<(), c_in
             lifetime::replaced(shim, tap);
             true
         }
-        None => !swap::is_ours(to) || way::make(shim, to),
+        None => !swap::is_ours(to) || relocate::make_way(shim, to),
     });
     match way {
         Some(false) => Err(libc::EMFILE),

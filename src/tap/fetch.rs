@@ -118,7 +118,7 @@ impl Tap {
             Ok((events, taken)) if events.is_empty() => Fetched::Refused(taken),
             Ok((mut events, _)) => {
                 let first = events.remove(0);
-                self.keep(&mut locked, events);
+                self.enqueue(&mut locked, events);
                 Fetched::Event(first)
             }
             Err(errno) => Fetched::Errno(errno),
@@ -137,7 +137,10 @@ impl Tap {
         let events = self.take_all(locked, most)?;
         let taken = events.len();
         match tenant::on() {
-            true => Ok((admission::sift(self, &mut locked.behind, events), taken)),
+            true => Ok((
+                admission::filter_requests(self, &mut locked.behind, events),
+                taken,
+            )),
             false => Ok((events, taken)),
         }
     }
@@ -162,16 +165,16 @@ impl Tap {
     }
 
     /// Puts events into the queue, and makes the channel readable for them.
-    fn keep(&self, locked: &mut Locked, events: Vec<Event>) {
+    fn enqueue(&self, locked: &mut Locked, events: Vec<Event>) {
         if events.is_empty() {
             return;
         }
         self.queue.put(&mut locked.behind, events);
-        self.show(locked);
+        self.signal_readable(locked);
     }
 
     /// Makes the channel readable; false if the kernel has no memory for that.
-    pub fn show(&self, locked: &mut Locked) -> bool {
+    pub fn signal_readable(&self, locked: &mut Locked) -> bool {
         let app = self.app();
         // The kernel's descriptor is not in the set of the aggregator's channels, so that what is refused wakes nobody. Who
         // waits edge by edge is told of more events by an eventfd that is put there anew.
@@ -184,7 +187,7 @@ impl Tap {
         let shown = locked.link.as_mut().is_some_and(|link| link.arm(app));
         if !shown {
             not_shown();
-            super::aggregator::show_later(self);
+            super::aggregator::signal_later(self);
         }
         shown
     }
@@ -225,7 +228,7 @@ impl Tap {
             if most > 0 {
                 let taken = self.take(&mut locked, most);
                 if let Some((events, _)) = taken.ok().filter(|(events, _)| !events.is_empty()) {
-                    self.keep(&mut locked, events);
+                    self.enqueue(&mut locked, events);
                     return;
                 }
             }
@@ -243,7 +246,7 @@ impl Tap {
         }
         let (events, _) = self.take(locked, most)?;
         let count = events.len();
-        self.keep(locked, events);
+        self.enqueue(locked, events);
         Ok(count)
     }
 }

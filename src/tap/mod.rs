@@ -2,7 +2,7 @@
 //!
 //! librdmacm reaches the kernel by `write(channel->fd, command)` and in no other way. `write` comes through
 //! here: for a descriptor in `table`, `commands` looks at the command. GET_EVENT is served from the events
-//! read ahead (`serve`), DESTROY_ID, LEAVE_MCAST and MIGRATE_ID are corrected for them (`undo`), all else goes
+//! read ahead (`serve`), DESTROY_ID, LEAVE_MCAST and MIGRATE_ID are corrected for them (`teardown`), all else goes
 //! on as it is. Everything with a side effect stays in librdmacm, in the program's own thread and order.
 //!
 //! A channel is left as it is until the program makes it non-blocking (`swap`): then its descriptor becomes
@@ -19,12 +19,12 @@ pub mod flood;
 pub mod handles;
 mod lifetime;
 mod ready;
+mod relocate;
 mod serve;
 mod swap;
 mod table;
-mod undo;
+mod teardown;
 mod waiting;
-mod way;
 
 pub use channel::Tap;
 pub use commands::write;

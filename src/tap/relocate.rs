@@ -1,4 +1,4 @@
-//! The program puts a file at a number that it does not know to be ours: ours gets another number before.
+//! Moves one of our descriptors to another number when the program is about to put a file at its own (dup2, dup3).
 
 use super::channel::{How, KernelFd, Tap};
 use super::{aggregator, ready, swap, table};
@@ -6,7 +6,7 @@ use crate::boundary::shim::Shim;
 use libc::c_int;
 
 /// Makes way at `number`; false if there is no other number. Inside `guard::run`.
-pub fn make(shim: &'static Shim, number: c_int) -> bool {
+pub fn make_way(shim: &'static Shim, number: c_int) -> bool {
     let Some(moved) = swap::duplicate(number) else {
         return false;
     };

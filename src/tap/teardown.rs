@@ -193,7 +193,7 @@ fn unseen(tap: &'static Tap, locked: &mut Locked, id: Gone) -> u32 {
     if queued > 0 {
         tap.queue.put(&mut locked.behind, events);
         if tap.swapped() {
-            tap.show(locked);
+            tap.signal_readable(locked);
         }
         // Whoever looked in between has seen too few.
         super::waiting::wake(tap);
@@ -238,7 +238,7 @@ fn move_events(
     if count > 0 {
         new.queue.put(&mut to.behind, events);
         if new.swapped() {
-            new.show(&mut to);
+            new.signal_readable(&mut to);
         }
         if old.queue.is_empty() {
             from.nothing_queued(old.app());
