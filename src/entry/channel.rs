@@ -20,7 +20,7 @@ entry! {
         if let Some(channel) = unsafe { rc.as_ref() } {
             tenant::begin(shim);
             // Who had the number before is gone, perhaps past us.
-            tenant::kernel::channel_ends(channel.fd);
+            tenant::seats_by_handle::channel_ends(channel.fd);
             tap::channel_made(shim, channel.fd, !ended.outermost);
         }
         calls::ended(shim, ended, Subject::default, |_| {});
@@ -31,7 +31,7 @@ entry! {
     fn rdma_destroy_event_channel(channel: *mut RdmaEventChannel), missing ();
     // SAFETY: the program's channel, alive until the real call.
     @before |shim| if let Some(channel) = unsafe { channel.as_ref() } {
-        tenant::kernel::channel_ends(channel.fd);
+        tenant::seats_by_handle::channel_ends(channel.fd);
         tap::channel_ends(shim, channel.fd);
     };
     failed |_shim, _ended, _rc| {};

@@ -45,7 +45,7 @@ pub unsafe extern "C-unwind" fn rdma_connect(
             .is_some_and(|errno| calls::in_progress(ended.name, errno))
         {
             waits::connect_ends(shim, IdPtr(id as usize));
-            tenant::api::ended(id);
+            tenant::admit_on_delivery::ended(id);
         }
         // SAFETY: the program's id and parameters.
         unsafe {
@@ -80,7 +80,7 @@ pub unsafe extern "C-unwind" fn rdma_init_qp_attr(
     let rc = unsafe { real(id, attr, mask) };
     if rc == 0 && tenant::on() {
         // SAFETY: success filled both.
-        unsafe { tenant::api::attributes(id, attr, *mask) };
+        unsafe { tenant::admit_on_delivery::attributes(id, attr, *mask) };
     }
     // SAFETY: the program's id.
     call.failed(rc, |shim, ended| unsafe {
@@ -107,9 +107,9 @@ entry! {
 
 entry! {
     fn rdma_reject(id: *mut RdmaCmId, private_data: *const c_void, length: u8) -> c_int, missing -1;
-    @before |_shim| tenant::api::ending(id);
+    @before |_shim| tenant::admit_on_delivery::ending(id);
     after |shim, ended, _rc| {
-        tenant::api::ended_or_lives_on(id, ended.failed);
+        tenant::admit_on_delivery::ended_or_restored(id, ended.failed);
         // SAFETY: the program's id and private data.
         unsafe { refusals::ended(shim, ended, id, private_data, length) }
     };
@@ -117,9 +117,9 @@ entry! {
 
 entry! {
     fn rdma_reject_ece(id: *mut RdmaCmId, private_data: *const c_void, length: u8) -> c_int, missing -1;
-    @before |_shim| tenant::api::ending(id);
+    @before |_shim| tenant::admit_on_delivery::ending(id);
     after |shim, ended, _rc| {
-        tenant::api::ended_or_lives_on(id, ended.failed);
+        tenant::admit_on_delivery::ended_or_restored(id, ended.failed);
         // SAFETY: the program's id and private data.
         unsafe { refusals::ended(shim, ended, id, private_data, length) }
     };
@@ -134,11 +134,11 @@ entry! {
 entry! {
     fn rdma_disconnect(id: *mut RdmaCmId) -> c_int, missing -1;
     @before |shim| {
-        tenant::api::ending(id);
+        tenant::admit_on_delivery::ending(id);
         shim.state().with(IdPtr(id as usize), |record| record.we_disconnected = true);
     };
     failed |shim, ended, _rc| {
-        tenant::api::ended_or_lives_on(id, ended.failed);
+        tenant::admit_on_delivery::ended_or_restored(id, ended.failed);
         // SAFETY: the program's id.
         unsafe { calls::ended_on_id(shim, ended, id, |_, _, _| {}) }
     };

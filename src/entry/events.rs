@@ -33,12 +33,13 @@ pub unsafe extern "C-unwind" fn rdma_get_cm_event(
             call.shim()
                 .into_iter()
                 .for_each(tenant::check::without_keeper);
-            tenant::kernel::nothing_served();
+            tenant::seats_by_handle::nothing_served();
         }
         // SAFETY: the program's own arguments, unchanged.
         let rc = unsafe { real(channel, event) };
         // SAFETY: success filled `event` with a pointer to a whole event, which nobody else has seen.
-        if rc != 0 || !tenant::on() || !unsafe { tenant::api::refused(&call, *event) } {
+        if rc != 0 || !tenant::on() || !unsafe { tenant::admit_on_delivery::refused(&call, *event) }
+        {
             break rc;
         }
         refused += 1;

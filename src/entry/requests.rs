@@ -30,7 +30,7 @@ pub unsafe extern "C-unwind" fn rdma_get_request(
     let rc = loop {
         if tenant::on() {
             tenant::check::clean_up(&here);
-            tenant::kernel::nothing_served();
+            tenant::seats_by_handle::nothing_served();
         }
         let inner = Inner::awaited();
         // SAFETY: the program's own arguments, unchanged.
@@ -61,7 +61,7 @@ unsafe fn is_refused(call: &Call, id: *mut *mut RdmaCmId) -> bool {
     // SAFETY: as promised by the caller; the id has the event that it came with.
     unsafe {
         let event = (**id).event;
-        if !tenant::on() || event.is_null() || !tenant::api::refused(call, event) {
+        if !tenant::on() || event.is_null() || !tenant::admit_on_delivery::refused(call, event) {
             return false;
         }
         *id = std::ptr::null_mut();

@@ -14,7 +14,7 @@ use libc::{c_int, sockaddr};
 
 /// The id is about to be destroyed: what is known of it, which is forgotten.
 fn id_ends(shim: &'static Shim, id: *const RdmaCmId) -> Option<IdRecord> {
-    tenant::api::ending(id);
+    tenant::admit_on_delivery::ending(id);
     recycle::id_gone(shim, id);
     events::forget(shim, id)
 }
@@ -37,7 +37,7 @@ pub unsafe extern "C-unwind" fn rdma_destroy_id(id: *mut RdmaCmId) -> c_int {
     let rc = unsafe { real(id) };
     call.watched(rc, key.is_some(), |shim, ended| {
         waits::call_ends(shim, key);
-        tenant::api::ended_or_lives_on(id, ended.failed);
+        tenant::admit_on_delivery::ended_or_restored(id, ended.failed);
         if ended.failed.is_some() {
             events::remember(shim, id, record);
             // SAFETY: a failed call leaves the id alive.
@@ -157,7 +157,7 @@ pub unsafe extern "C-unwind" fn rdma_migrate_id(
     let rc = unsafe { real(id, channel) };
     if rc == 0 && tenant::on() {
         // SAFETY: the program's id.
-        unsafe { tenant::api::moved(id) };
+        unsafe { tenant::admit_on_delivery::moved(id) };
     }
     call.watched(rc, key.is_some(), |shim, ended| {
         waits::call_ends(shim, key);

@@ -6,7 +6,7 @@ use crate::boundary::shim::{self, Shim};
 use crate::real::ucm;
 use crate::reasons::subject::socket_address;
 use crate::tenant;
-use crate::tenant::decide::{self, Way};
+use crate::tenant::decide::{self, Direction};
 use crate::tenant::seats::{Connection, Held};
 use cmshim_core::ahead::{Behind, Event};
 use cmshim_core::tenant::Ask;
@@ -23,8 +23,8 @@ pub fn filter_requests(tap: &Tap, behind: &mut Behind, events: Vec<Event>) -> Ve
         if !event.is_connect_request() {
             // What came of a request before its refusal: nobody knows that id.
             if !refused.contains(&event.handle()) {
-                if tenant::kernel::over(event.kind()) {
-                    tenant::kernel::ended(event.handle());
+                if tenant::seats_by_handle::ends_connection(event.kind()) {
+                    tenant::seats_by_handle::ended(event.handle());
                 }
                 left.push(event);
             }
@@ -48,7 +48,7 @@ fn passes(shim: &'static Shim, tap: &Tap, behind: &mut Behind, event: &mut Event
     let Some(ask) = ask(shim, tap, event.handle()) else {
         return true;
     };
-    let Some(decision) = decide::about(shim, Way::In, &ask, true) else {
+    let Some(decision) = decide::about(shim, Direction::In, &ask, true) else {
         return true;
     };
     if decision.refuses() {
@@ -66,7 +66,7 @@ fn passes(shim: &'static Shim, tap: &Tap, behind: &mut Behind, event: &mut Event
             to: None,
             channel: tap.app().0,
         };
-        tenant::kernel::seated(shim, event.handle(), Held { seat, of });
+        tenant::seats_by_handle::seated(shim, event.handle(), Held { seat, of });
     }
     event.decide();
     true
@@ -82,10 +82,10 @@ fn ask(shim: &'static Shim, tap: &Tap, handle: u32) -> Option<Ask> {
         .map(|answer| gid_of(&answer.dst));
     Some(Ask {
         peer: peer.map(|p| p.ip()),
-        scope: tenant::api::scope(peer, local.map(|l| l.ip())),
+        scope: tenant::admit_on_delivery::scope(peer, local.map(|l| l.ip())),
         local: local.map(|l| l.ip()),
         port: local.map_or(0, |l| l.port()),
-        pkey: Some(tenant::api::pkey(known.pkey)),
+        pkey: Some(tenant::admit_on_delivery::pkey(known.pkey)),
         gid,
     })
 }

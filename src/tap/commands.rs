@@ -125,7 +125,7 @@ pub unsafe fn write(tap: &'static Tap, fd: c_int, buffer: *const c_void, size: s
             cmd::MIGRATE_ID if command.size == MIGRATE_ID_SIZE => {
                 let written = teardown::migrate(tap, &command);
                 if command.went_well(written) {
-                    tenant::kernel::id_moved(command.u32(MIGRATE_ID_ID), tap.app().0);
+                    tenant::seats_by_handle::id_moved(command.u32(MIGRATE_ID_ID), tap.app().0);
                 }
                 written
             }
@@ -192,10 +192,10 @@ unsafe fn ends(tap: &Tap, command: &Command, id: usize) -> ssize_t {
     // SAFETY: as promised by the caller.
     unsafe {
         let handle = command.u32(id);
-        let seat = tenant::kernel::ending(handle);
+        let seat = tenant::seats_by_handle::ending(handle);
         let written = command.forward(tap);
         if !command.went_well(written) {
-            tenant::kernel::lives_on(handle, seat);
+            tenant::seats_by_handle::restore(handle, seat);
         }
         written
     }
@@ -210,7 +210,7 @@ unsafe fn attributes(tap: &Tap, command: &Command) -> ssize_t {
     unsafe {
         let written = command.forward(tap);
         if command.went_well(written) && command.out > QP_ATTR_TRAFFIC_CLASS {
-            if let Some(class) = tenant::kernel::class_of(command.u32(INIT_QP_ATTR_ID)) {
+            if let Some(class) = tenant::seats_by_handle::class_of(command.u32(INIT_QP_ATTR_ID)) {
                 let answer = command.u64(INIT_QP_ATTR_RESPONSE) as *mut u8;
                 let mask = answer.add(QP_ATTR_MASK).cast::<u32>().read_unaligned();
                 if mask & QP_ATTR_AV != 0 {

@@ -104,7 +104,7 @@ fn end(shim: &'static Shim, tap: &'static Tap) {
         }
         return;
     }
-    tenant::kernel::channel_ends(tap.app().0);
+    tenant::seats_by_handle::channel_ends(tap.app().0);
     let mut locked = tap.lock();
     // Under the lock: the aggregator may have been about to give the channel back.
     let (how, swapped) = (tap.how(), tap.swapped());
@@ -119,7 +119,9 @@ fn end(shim: &'static Shim, tap: &'static Tap) {
     // Requests among them go with the channel: the kernel destroys all its ids.
     loop {
         match tap.queue.pop() {
-            Some(event) if event.is_connect_request() => tenant::kernel::ended(event.handle()),
+            Some(event) if event.is_connect_request() => {
+                tenant::seats_by_handle::ended(event.handle())
+            }
             Some(_) => {}
             None if tap.queue.more() => tap.queue.refill(&mut locked.behind),
             None => break,

@@ -109,7 +109,7 @@ unsafe fn from_kernel(tap: &Tap, command: &Command) -> ssize_t {
                 handles::is_new(handle);
             }
             if tenant::on() {
-                tenant::kernel::served(handle, kind, false);
+                tenant::seats_by_handle::served(handle, kind, false);
             }
         }
         written
@@ -133,7 +133,7 @@ fn batch() -> usize {
 unsafe fn deliver(event: &Event, command: &Command) -> ssize_t {
     stats::read_ahead_at(event.taken_at_ns());
     if tenant::on() {
-        tenant::kernel::served(event.handle(), event.kind(), event.decided());
+        tenant::seats_by_handle::served(event.handle(), event.kind(), event.decided());
     }
     let size = command.out.min(BYTES);
     // SAFETY: as promised by the caller; the kernel would write there too.

@@ -28,10 +28,10 @@ pub unsafe fn destroy_id(tap: &'static Tap, command: &Command) -> ssize_t {
         let uid = IDS.take(handle);
         let listened = LISTENERS.take(handle) != 0;
         let never_seen = NEVER_SEEN.take(handle) as u32;
-        let seat = tenant::kernel::ending(handle);
+        let seat = tenant::seats_by_handle::ending(handle);
         let written = command.forward(tap);
         if !command.went_well(written) {
-            tenant::kernel::lives_on(handle, seat);
+            tenant::seats_by_handle::restore(handle, seat);
             if uid != 0 {
                 IDS.set(handle, uid);
                 LISTENERS.set(handle, listened.into());
@@ -86,7 +86,7 @@ fn void(tap: &'static Tap, gone: Gone, listener: Option<u64>) -> u32 {
     super::aggregator::resume(tap, &mut locked);
     drop(locked);
     for request in events.iter().filter(|e| e.is_connect_request()) {
-        tenant::kernel::ended(request.handle());
+        tenant::seats_by_handle::ended(request.handle());
         ucm::destroy(
             origin(request.handle()).unwrap_or(tap).kernel(),
             request.handle(),

@@ -1,6 +1,6 @@
 //! The audit log: one JSON line for each decision, never more than `tenant.audit_per_s`.
 
-use super::decide::{Decision, Way};
+use super::decide::{Decision, Direction};
 use crate::boundary::shim::Shim;
 use crate::lock::lock;
 use crate::stats::now_ns;
@@ -25,7 +25,14 @@ pub struct Audit {
 
 impl Audit {
     /// Writes the line of a decision, if one is wanted.
-    pub fn note(&self, shim: &Shim, policy: &str, way: Way, ask: &Ask, decision: &Decision) {
+    pub fn note(
+        &self,
+        shim: &Shim,
+        policy: &str,
+        direction: Direction,
+        ask: &Ask,
+        decision: &Decision,
+    ) {
         let settings = &shim.config.tenant;
         let Some(path) = settings.audit.as_ref() else {
             return;
@@ -44,7 +51,7 @@ impl Audit {
         }
         let _one = lock(&self.writing);
         let dropped = self.dropped.swap(0, Ordering::Relaxed);
-        let line = entry(shim, policy, way, ask, decision, dropped) + "\n";
+        let line = entry(shim, policy, direction, ask, decision, dropped) + "\n";
         if let Err(number) = output::to_file(&path, &line) {
             self.dropped.fetch_add(dropped + 1, Ordering::Relaxed);
             if !self.told.swap(true, Ordering::Relaxed) {
@@ -58,7 +65,7 @@ impl Audit {
 fn entry(
     shim: &Shim,
     policy: &str,
-    way: Way,
+    direction: Direction,
     ask: &Ask,
     decision: &Decision,
     dropped: u64,
@@ -68,7 +75,7 @@ fn entry(
         time: SystemTime::now(),
         pid: std::process::id(),
         program: &shim.program,
-        egress: way == Way::Out,
+        egress: direction == Direction::Out,
         peer: ask.peer,
         local: ask.local,
         scope: ask.scope,

@@ -4,7 +4,7 @@
 //! unwind, be cancelled or leave by longjmp. The request is put down before, and whoever finds it answers it: the
 //! thread itself when the check returns, the keeper when its time is up, or the thread's next call.
 
-use super::api::{self, drop_request};
+use super::admit_on_delivery::{self, drop_request};
 use super::callback::{cmshim_access_check, cmshim_access_request};
 use super::{decide, tell, turn_on};
 use crate::abi::cm::RdmaCmEvent;
@@ -152,7 +152,7 @@ unsafe fn put_down(shim: &'static Shim, event: *mut RdmaCmEvent) -> (u64, cmshim
         false => e.conn.private_data_len,
     };
     // SAFETY: as promised by the caller.
-    let ask = unsafe { api::ask(e.id) }.unwrap_or_default();
+    let ask = unsafe { admit_on_delivery::ask(e.id) }.unwrap_or_default();
     let kept = Box::new(Kept {
         peer: address.dst,
         local: address.src,
@@ -167,7 +167,7 @@ unsafe fn put_down(shim: &'static Shim, event: *mut RdmaCmEvent) -> (u64, cmshim
     let name = kept.tenant.as_ref();
     let request = cmshim_access_request {
         size: size_of::<cmshim_access_request>() as u32,
-        pkey: api::pkey(address.ib.pkey),
+        pkey: admit_on_delivery::pkey(address.ib.pkey),
         private_data_len: length,
         reserved: 0,
         peer: std::ptr::from_ref(&kept.peer).cast::<sockaddr>(),
@@ -177,7 +177,7 @@ unsafe fn put_down(shim: &'static Shim, event: *mut RdmaCmEvent) -> (u64, cmshim
     };
     let limit = shim.config.tenant.check;
     let deadline = (!limit.is_zero() && shim.config.threads).then(|| Instant::now() + limit);
-    let seat = shim.state().tenants.seats.get(api::key(e.id));
+    let seat = shim.state().tenants.seats.get(admit_on_delivery::key(e.id));
     let open = Open {
         event: event as usize,
         ask,
@@ -266,7 +266,7 @@ unsafe fn refuse(shim: &'static Shim, open: &Open, how: No) {
     // SAFETY: as promised by the caller.
     unsafe {
         let id = (*event).id;
-        guard::run(|| api::ended(id));
+        guard::run(|| admit_on_delivery::ended(id));
         drop_request(event, &tell::bare(Code::Program));
     }
 }

@@ -29,9 +29,9 @@ pub struct Current {
     pub file: String,
 }
 
-/// Which way a connect goes.
+/// Does a connect come in or go out?
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Way {
+pub enum Direction {
     In,
     Out,
 }
@@ -69,24 +69,34 @@ impl Decision {
 }
 
 /// Decides about a connect, counts it and tells of it. Inside `guard::run`; `None` where there is no policy.
-pub fn about(shim: &'static Shim, way: Way, ask: &Ask, counted: bool) -> Option<Decision> {
+pub fn about(
+    shim: &'static Shim,
+    direction: Direction,
+    ask: &Ask,
+    counted: bool,
+) -> Option<Decision> {
     let current = load::current(shim)?;
     let share = shim.state().tenants.share.get();
-    let decision = weigh(&current, share, way, ask, counted);
-    if !counts(way, &decision, counted, check::registered()) {
+    let decision = weigh(&current, share, direction, ask, counted);
+    if !counts(direction, &decision, counted, check::registered()) {
         return Some(decision);
     }
     tally(share, &decision);
-    tell::decision(shim, &current, way, ask, &decision);
+    tell::decision(shim, &current, direction, ask, &decision);
     Some(decision)
 }
 
 /// Is a decision counted and told of? `checked`: the program has a check of its own.
-pub(super) fn counts(way: Way, decision: &Decision, counted: bool, checked: bool) -> bool {
+pub(super) fn counts(
+    direction: Direction,
+    decision: &Decision,
+    counted: bool,
+    checked: bool,
+) -> bool {
     // The policy says nothing of outgoing connects of a process that is no tenant.
-    let stranger = way == Way::Out && decision.tenant.is_none();
+    let stranger = direction == Direction::Out && decision.tenant.is_none();
     // The program's own check has the last word.
-    let asked = way == Way::In && checked;
+    let asked = direction == Direction::In && checked;
     // A question that was answered with yes comes again when the connection is made.
     decision.refused.is_some() || counted && !stranger && !asked
 }
@@ -97,7 +107,7 @@ pub fn by_program(shim: &'static Shim, ask: &Ask, observed: bool, no: Option<No>
     let current = load::current(shim);
     let share = shim.state().tenants.share.get();
     let mut decision = match &current {
-        Some(current) => weigh(current, share, Way::In, ask, false),
+        Some(current) => weigh(current, share, Direction::In, ask, false),
         None => Decision::default(),
     };
     let told = observed || decision.observed && decision.refused.is_some();
@@ -129,24 +139,24 @@ pub fn tenant_of(shim: &'static Shim, ask: &Ask) -> Option<String> {
 pub(super) fn weigh(
     current: &Current,
     share: Option<&Share>,
-    way: Way,
+    direction: Direction,
     ask: &Ask,
     counted: bool,
 ) -> Decision {
     let Some(policy) = &current.policy else {
         return without(current);
     };
-    let verdict = match way {
-        Way::In => policy.incoming(ask),
-        Way::Out => policy.outgoing(current.own.as_deref(), ask),
+    let verdict = match direction {
+        Direction::In => policy.incoming(ask),
+        Direction::Out => policy.outgoing(current.own.as_deref(), ask),
     };
     let subject = verdict.subject.and_then(|at| policy.subjects().get(at));
     let row = verdict.subject.and_then(|at| *current.rows.get(at)?);
     let own = current.own.as_ref().filter(|name| policy.has_tenant(name));
     let mut decision = Decision {
-        tenant: match way {
-            Way::In => subject.map(|s| s.name.clone()),
-            Way::Out => own.cloned(),
+        tenant: match direction {
+            Direction::In => subject.map(|s| s.name.clone()),
+            Direction::Out => own.cloned(),
         },
         line: verdict.line,
         row: subject.map_or(current.nobody, |_| row),
@@ -154,12 +164,12 @@ pub(super) fn weigh(
         refused: None,
         observed: policy.mode() == Mode::Observe,
     };
-    if way == Way::Out && own.is_none() && current.named && !current.allow_without {
+    if direction == Direction::Out && own.is_none() && current.named && !current.allow_without {
         decision.refused = Some(unknown(current));
         return decision;
     }
     decision.refused = match (verdict.allow, subject) {
-        (false, _) => Some(by_rule(way, &verdict, decision.tenant.as_deref())),
+        (false, _) => Some(by_rule(direction, &verdict, decision.tenant.as_deref())),
         (true, Some(subject)) if counted => admit(
             current,
             share,
@@ -173,12 +183,12 @@ pub(super) fn weigh(
     decision
 }
 
-fn by_rule(way: Way, verdict: &Verdict, tenant: Option<&str>) -> Refusal {
+fn by_rule(direction: Direction, verdict: &Verdict, tenant: Option<&str>) -> Refusal {
     Refusal {
-        code: match (verdict.subject, way) {
+        code: match (verdict.subject, direction) {
             (Some(_), _) => Code::Denied,
-            (None, Way::In) => Code::NoTenant,
-            (None, Way::Out) => Code::EgressDefault,
+            (None, Direction::In) => Code::NoTenant,
+            (None, Direction::Out) => Code::EgressDefault,
         },
         tenant: tenant.unwrap_or_default().to_owned(),
         used: 0,
@@ -253,7 +263,7 @@ fn admit(
     if limited && !share.shared() && !current.limits_hold {
         return Some(refusal(Code::Uncounted, 0, None));
     }
-    let seated = share.sit(row, subject.max_connections, current.limits_hold);
+    let seated = share.acquire(row, subject.max_connections, current.limits_hold);
     let short = match (seated, &subject.rate) {
         (Ok(()), Some(rate)) => share.token(row, rate, current.limits_hold).err(),
         (seated, _) => seated.err(),
@@ -265,8 +275,8 @@ fn admit(
     });
     let goes_on = refused.is_none() || observed;
     match (goes_on, seated.is_err()) {
-        (true, true) => share.stand(row),
-        (false, false) => share.leave(row),
+        (true, true) => share.acquire_anyway(row),
+        (false, false) => share.release(row),
         _ => {}
     }
     if goes_on {

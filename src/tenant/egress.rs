@@ -1,9 +1,9 @@
 //! Outgoing connects: the rules for this process's own tenant.
 
-use super::api::{ended, errno_of};
-use super::decide::{self, Way};
+use super::admit_on_delivery::{ended, errno_of};
+use super::decide::{self, Direction};
 use super::seats::{Held, Key};
-use super::{api, load};
+use super::{admit_on_delivery, load};
 use crate::abi::cm::{RdmaAddrInfo, RdmaCmId};
 use crate::boundary::shim::Shim;
 use crate::real;
@@ -33,8 +33,10 @@ pub unsafe fn resolve(
         let (src, dst) = (given_address(src), given_address(dst)?);
         Ask {
             peer: Some(dst.ip()),
-            scope: api::scope(Some(dst), src.map(|s| s.ip())),
-            local: src.map(|s| s.ip()).or_else(|| api::ask(id)?.local),
+            scope: admit_on_delivery::scope(Some(dst), src.map(|s| s.ip())),
+            local: src
+                .map(|s| s.ip())
+                .or_else(|| admit_on_delivery::ask(id)?.local),
             port: dst.port(),
             pkey: None,
             gid: None,
@@ -71,20 +73,20 @@ pub unsafe fn connect(shim: &'static Shim, id: *const RdmaCmId) -> Option<c_int>
     }
     // It was that other one's: its place is free before this connection is counted.
     ended(id);
-    let decision = decide::about(shim, Way::Out, &ask, true)?;
+    let decision = decide::about(shim, Direction::Out, &ask, true)?;
     if let Some(refusal) = decision.refused.as_ref().filter(|_| decision.refuses()) {
         return Some(errno_of(refusal.code));
     }
     if let Some(seat) = decision.seat {
         // SAFETY: as promised by the caller.
-        let of = unsafe { api::connection(id, to) };
+        let of = unsafe { admit_on_delivery::connection(id, to) };
         seats.put(Key::Id(id as usize), Held { seat, of });
     }
     None
 }
 
 fn refused(shim: &'static Shim, ask: &Ask, counted: bool) -> Option<c_int> {
-    let decision = decide::about(shim, Way::Out, ask, counted)?;
+    let decision = decide::about(shim, Direction::Out, ask, counted)?;
     let refusal = decision.refused.as_ref().filter(|_| decision.refuses())?;
     Some(errno_of(refusal.code))
 }
@@ -95,7 +97,7 @@ fn refused(shim: &'static Shim, ask: &Ask, counted: bool) -> Option<c_int> {
 /// `id` is null or the program's id.
 unsafe fn outgoing(id: *const RdmaCmId) -> Option<Ask> {
     // SAFETY: as promised by the caller.
-    let (ask, address) = unsafe { (api::ask(id)?, &id.as_ref()?.route.addr) };
+    let (ask, address) = unsafe { (admit_on_delivery::ask(id)?, &id.as_ref()?.route.addr) };
     let peer = crate::reasons::subject::socket_address(&address.dst);
     Some(Ask {
         port: peer.map_or(0, |p| p.port()),

@@ -2,23 +2,23 @@
 //!
 //! There are two barriers. The first is in the tap (its `admission`): a connect request that the policy refuses is answered
 //! and destroyed as soon as it was taken from the kernel, so the program never wakes for it. Where the tap is not
-//! installed, `rdma_get_cm_event` is the second (`api`): it refuses, acks, destroys, and looks for the next event.
+//! installed, `rdma_get_cm_event` is the second (`admit_on_delivery`): it refuses, acks, destroys, and looks for the next event.
 //! The program's own check (`check`) is asked there too, in the program's thread. `egress` asks for outgoing
 //! connects. `decide` weighs rules, limits and rates; `share` holds what all processes of the host count together;
 //! `watched` says when the policy file is whole and to be read;
-//! `seats` remembers which connection of this process holds a place in a limit; `kernel` finds it by what the kernel tells the tap.
+//! `seats` remembers which connection of this process holds a place in a limit; `seats_by_handle` finds it by what the kernel tells the tap.
 
-pub mod api;
+pub mod admit_on_delivery;
 mod audit;
 pub mod callback;
 pub mod check;
 pub mod decide;
 pub mod egress;
-pub mod kernel;
 mod load;
 mod map;
 mod others;
 pub mod seats;
+pub mod seats_by_handle;
 mod share;
 mod tell;
 mod watched;

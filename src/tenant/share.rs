@@ -242,11 +242,11 @@ impl Share {
 
     /// Takes a place. Two processes that reach for the last one at once may both miss it, but never both get it: each adds
     /// before it looks, so one at least sees the other, in whichever file. `blind`: users who cannot be seen do not count.
-    pub fn sit(&self, at: usize, limit: Option<u32>, blind: bool) -> Result<(), Short> {
+    pub fn acquire(&self, at: usize, limit: Option<u32>, blind: bool) -> Result<(), Short> {
         let own = &self.table.rows[at].counts[self.slot];
         let mut short = Short::Uncounted;
         for attempt in 0..3 {
-            self.stand(at);
+            self.acquire_anyway(at);
             let Some(limit) = limit else {
                 return Ok(());
             };
@@ -267,12 +267,12 @@ impl Share {
     }
 
     /// Takes a place, whether there is one or not.
-    pub fn stand(&self, at: usize) {
+    pub fn acquire_anyway(&self, at: usize) {
         self.table.rows[at].counts[self.slot].fetch_add(1, Ordering::SeqCst);
     }
 
     /// Gives a place back.
-    pub fn leave(&self, at: usize) {
+    pub fn release(&self, at: usize) {
         let own = &self.table.rows[at].counts[self.slot];
         let _ = own.fetch_update(Ordering::AcqRel, Ordering::Acquire, |n| n.checked_sub(1));
     }

@@ -1,8 +1,8 @@
 //! What is told of a decision: to the peer in the reject's private data, to the log as a line, to the audit log.
 
-use super::api::errno_of;
+use super::admit_on_delivery::errno_of;
 use super::check::No;
-use super::decide::{Current, Decision, Refusal, Way};
+use super::decide::{Current, Decision, Direction, Refusal};
 use crate::boundary::shim::Shim;
 use crate::reasons::emit::{self, Line};
 use crate::reasons::subject::Subject;
@@ -42,16 +42,22 @@ fn reason(refusal: &Refusal) -> Reason<'_> {
 }
 
 /// Tells of a decision: a refusal in a line, and everything that is wanted there in the audit log.
-pub fn decision(shim: &'static Shim, current: &Current, way: Way, ask: &Ask, decision: &Decision) {
+pub fn decision(
+    shim: &'static Shim,
+    current: &Current,
+    direction: Direction,
+    ask: &Ask,
+    decision: &Decision,
+) {
     let file = &current.file;
     let words = |refusal: &Refusal| by_policy(decision, refusal, file);
-    told(shim, file, way, ask, decision, words);
+    told(shim, file, direction, ask, decision, words);
 }
 
 /// As `decision`, where the program's own check decided.
 pub fn by_program(shim: &'static Shim, file: &str, ask: &Ask, decision: &Decision, no: Option<No>) {
     let words = |refusal: &Refusal| by_check(shim, refusal, no);
-    told(shim, file, Way::In, ask, decision, words);
+    told(shim, file, Direction::In, ask, decision, words);
 }
 
 /// What a line says of a refusal's reason.
@@ -65,21 +71,21 @@ pub(super) struct Words {
 fn told(
     shim: &'static Shim,
     file: &str,
-    way: Way,
+    direction: Direction,
     ask: &Ask,
     decision: &Decision,
     words: impl FnOnce(&Refusal) -> Words,
 ) {
     let audit = &shim.state().tenants.audit;
-    audit.note(shim, file, way, ask, decision);
+    audit.note(shim, file, direction, ask, decision);
     let Some(refusal) = &decision.refused else {
         return;
     };
-    if way == Way::In && decision.refuses() {
+    if direction == Direction::In && decision.refuses() {
         stats::probes::refusal(0, refusal.code as u8);
     }
     if emit::wanted(shim, Severity::Warn) {
-        line(shim, way, ask, decision, refusal, words(refusal));
+        line(shim, direction, ask, decision, refusal, words(refusal));
     }
 }
 
@@ -140,7 +146,7 @@ fn by_check(shim: &Shim, refusal: &Refusal, no: Option<No>) -> Words {
 
 fn line(
     shim: &'static Shim,
-    way: Way,
+    direction: Direction,
     ask: &Ask,
     decision: &Decision,
     refusal: &Refusal,
@@ -150,17 +156,17 @@ fn line(
         true => "would be refused",
         false => "refused",
     };
-    let what = match way {
+    let what = match direction {
         _ if decision.observed => "not refused: the policy only observes",
-        Way::In => "REJECTED 28, IB_CM_REJ_CONSUMER_DEFINED",
-        Way::Out if errno_of(refusal.code) == libc::ECONNREFUSED => "ECONNREFUSED",
-        Way::Out => "EACCES",
+        Direction::In => "REJECTED 28, IB_CM_REJ_CONSUMER_DEFINED",
+        Direction::Out if errno_of(refusal.code) == libc::ECONNREFUSED => "ECONNREFUSED",
+        Direction::Out => "EACCES",
     };
     let code = format!("{what}; {}", words.name);
     let (who, severity) = (Who::ThisProcess, Severity::Warn);
     let explanation =
         Explanation::new(who, severity, verb, code, words.summary).with_next(words.next);
-    let (src, dst) = ends(way, ask);
+    let (src, dst) = ends(direction, ask);
     let subject = Subject {
         src,
         dst,
@@ -170,18 +176,18 @@ fn line(
         shim,
         explanation,
         Line {
-            what: match way {
-                Way::In => "connect request",
-                Way::Out => "connect",
+            what: match direction {
+                Direction::In => "connect request",
+                Direction::Out => "connect",
             },
             call: None,
-            stage: match way {
-                Way::In => Stage::Accept,
-                Way::Out => Stage::Connect,
+            stage: match direction {
+                Direction::In => Stage::Accept,
+                Direction::Out => Stage::Connect,
             },
-            role: match way {
-                Way::In => Role::Server,
-                Way::Out => Role::Client,
+            role: match direction {
+                Direction::In => Role::Server,
+                Direction::Out => Role::Client,
             },
             subject: &subject,
             elapsed: None,
@@ -192,10 +198,10 @@ fn line(
 }
 
 /// Local and remote address. The port that is known is the service's.
-pub fn ends(way: Way, ask: &Ask) -> (Option<SocketAddr>, Option<SocketAddr>) {
-    let (local, remote) = match way {
-        Way::In => (ask.port, 0),
-        Way::Out => (0, ask.port),
+pub fn ends(direction: Direction, ask: &Ask) -> (Option<SocketAddr>, Option<SocketAddr>) {
+    let (local, remote) = match direction {
+        Direction::In => (ask.port, 0),
+        Direction::Out => (0, ask.port),
     };
     let with = |ip: Option<std::net::IpAddr>, port| ip.map(|ip| SocketAddr::new(ip, port));
     (with(ask.local, local), with(ask.peer, remote))

@@ -1,6 +1,6 @@
 //! Decisions by a policy, with a shared table that two "processes" use: each open file has its own slot.
 
-use super::decide::{counts, weigh, Current, Decision, Way};
+use super::decide::{counts, weigh, Current, Decision, Direction};
 use super::load::{stranger, unread};
 use super::share::{Share, Short};
 use super::tell::by_policy;
@@ -118,23 +118,29 @@ fn a_limit_holds_for_all_processes_and_comes_back() {
     let (one, two) = (dir.share("/etc/policy"), dir.share("/etc/policy"));
     let (a, b) = (current(Some(POLICY), &one), current(Some(POLICY), &two));
     let ask = from("10.9.0.1");
-    let first = weigh(&a, Some(&one), Way::In, &ask, true);
+    let first = weigh(&a, Some(&one), Direction::In, &ask, true);
     assert_eq!(code(&first), None);
     let seat = first.seat.expect("it is counted");
-    assert_eq!(code(&weigh(&b, Some(&two), Way::In, &ask, true)), None);
-    let third = weigh(&b, Some(&two), Way::In, &ask, true);
+    assert_eq!(
+        code(&weigh(&b, Some(&two), Direction::In, &ask, true)),
+        None
+    );
+    let third = weigh(&b, Some(&two), Direction::In, &ask, true);
     let refusal = third.refused.as_ref().expect("both places are taken");
     assert_eq!(
         (refusal.code, refusal.used, refusal.limit),
         (Code::OverLimit, 2, 2)
     );
     assert!(third.refuses() && third.seat.is_none());
-    one.leave(seat.row.expect("a row"));
-    assert_eq!(code(&weigh(&b, Some(&two), Way::In, &ask, true)), None);
+    one.release(seat.row.expect("a row"));
+    assert_eq!(
+        code(&weigh(&b, Some(&two), Direction::In, &ask, true)),
+        None
+    );
     let other = dir.share("/etc/other");
     let c = current(Some(POLICY), &other);
     assert_eq!(
-        code(&weigh(&c, Some(&other), Way::In, &ask, true)),
+        code(&weigh(&c, Some(&other), Direction::In, &ask, true)),
         None,
         "another policy"
     );
@@ -185,10 +191,10 @@ fn a_user_stays_in_one_place() {
     let places = [better.0.clone(), first.0.clone()];
     let one = Share::open_in(std::slice::from_ref(&first.0), "/etc/policy").expect("a table");
     let row = one.row(7, "t").expect("a row");
-    one.sit(row, Some(1), false).expect("a place");
+    one.acquire(row, Some(1), false).expect("a place");
     let two = Share::open_in(&places, "/etc/policy").expect("a table");
     let row = two.row(7, "t").expect("a row");
-    assert_eq!(two.sit(row, Some(1), false), Err(Short::Full(1)));
+    assert_eq!(two.acquire(row, Some(1), false), Err(Short::Full(1)));
     let other = Share::open_in(&places, "/etc/other").expect("a table");
     assert!(other.aside().is_none(), "in the best place");
 }
@@ -214,7 +220,13 @@ fn what_only_asks_takes_no_place() {
     let share = dir.share("/etc/policy");
     let current = current(Some(POLICY), &share);
     for _ in 0..5 {
-        let asked = weigh(&current, Some(&share), Way::In, &from("10.9.0.1"), false);
+        let asked = weigh(
+            &current,
+            Some(&share),
+            Direction::In,
+            &from("10.9.0.1"),
+            false,
+        );
         assert!(asked.refused.is_none() && asked.seat.is_none());
     }
 }
@@ -224,9 +236,9 @@ fn rates_and_rules_refuse() {
     let dir = Directory::new("rules");
     let share = dir.share("/etc/policy");
     let current = current(Some(POLICY), &share);
-    let decide = |way, peer| weigh(&current, Some(&share), way, &from(peer), true);
-    assert_eq!(code(&decide(Way::In, "10.1.0.1")), None);
-    let late = decide(Way::In, "10.1.0.2");
+    let decide = |direction, peer| weigh(&current, Some(&share), direction, &from(peer), true);
+    assert_eq!(code(&decide(Direction::In, "10.1.0.1")), None);
+    let late = decide(Direction::In, "10.1.0.2");
     assert_eq!(code(&late), Some(Code::Rate));
     assert_eq!(late.refused.as_ref().map(|r| r.limit), Some(0));
     let after = late.refused.and_then(|r| r.retry_after_ms).expect("a time");
@@ -234,10 +246,16 @@ fn rates_and_rules_refuse() {
         (900_000..=1_000_000).contains(&after),
         "one in 1000 s, not {after} ms"
     );
-    assert_eq!(code(&decide(Way::In, "10.2.0.1")), Some(Code::Denied));
-    assert_eq!(code(&decide(Way::In, "192.0.2.1")), Some(Code::NoTenant));
-    assert_eq!(code(&decide(Way::Out, "10.3.0.1")), Some(Code::Denied));
-    assert_eq!(code(&decide(Way::Out, "10.4.0.1")), None);
+    assert_eq!(code(&decide(Direction::In, "10.2.0.1")), Some(Code::Denied));
+    assert_eq!(
+        code(&decide(Direction::In, "192.0.2.1")),
+        Some(Code::NoTenant)
+    );
+    assert_eq!(
+        code(&decide(Direction::Out, "10.3.0.1")),
+        Some(Code::Denied)
+    );
+    assert_eq!(code(&decide(Direction::Out, "10.4.0.1")), None);
 }
 
 #[test]
@@ -246,8 +264,15 @@ fn what_egress_default_refuses_is_told_as_such() {
     let share = dir.share("/etc/policy");
     let text = POLICY.replace("version = 1", "version = 1\negress_default = \"deny\"");
     let mut current = current(Some(&text), &share);
-    let decide =
-        |current: &Current| weigh(current, Some(&share), Way::Out, &from("10.4.0.1"), true);
+    let decide = |current: &Current| {
+        weigh(
+            current,
+            Some(&share),
+            Direction::Out,
+            &from("10.4.0.1"),
+            true,
+        )
+    };
     let told = |decision: &Decision| {
         let refusal = decision.refused.as_ref().expect("it is refused");
         by_policy(decision, refusal, "/p").summary
@@ -274,9 +299,15 @@ fn what_egress_default_allows_is_told_of_for_tenants() {
     let share = dir.share("/etc/policy");
     let mut current = current(Some(POLICY), &share);
     let told = |current: &Current, counted| {
-        let decision = weigh(current, Some(&share), Way::Out, &from("10.4.0.1"), counted);
+        let decision = weigh(
+            current,
+            Some(&share),
+            Direction::Out,
+            &from("10.4.0.1"),
+            counted,
+        );
         assert!(decision.refused.is_none() && decision.line == 0);
-        counts(Way::Out, &decision, counted, false)
+        counts(Direction::Out, &decision, counted, false)
     };
     assert!(told(&current, true));
     assert!(!told(&current, false), "it comes again with the connect");
@@ -290,9 +321,10 @@ fn a_name_that_the_policy_does_not_have_opens_no_door() {
     let share = dir.share("/etc/policy");
     let mut current = current(Some(POLICY), &share);
     current.own = Some("OUT".to_owned());
-    let decide =
-        |current: &Current, way| weigh(current, Some(&share), way, &from("10.9.0.1"), false);
-    let refused = decide(&current, Way::Out);
+    let decide = |current: &Current, direction| {
+        weigh(current, Some(&share), direction, &from("10.9.0.1"), false)
+    };
+    let refused = decide(&current, Direction::Out);
     assert_eq!(code(&refused), Some(Code::UnknownTenant));
     assert!(refused.refuses() && refused.tenant.is_none());
     let refusal = refused.refused.as_ref().expect("it is refused");
@@ -300,15 +332,27 @@ fn a_name_that_the_policy_does_not_have_opens_no_door() {
         by_policy(&refused, refusal, "/p").summary,
         "tenant policy: it has no tenant 'OUT', which tenant.name names"
     );
-    assert_eq!(code(&decide(&current, Way::In)), None, "not its business");
+    assert_eq!(
+        code(&decide(&current, Direction::In)),
+        None,
+        "not its business"
+    );
     current.named = false;
-    assert_eq!(code(&decide(&current, Way::Out)), None, "by its cgroup");
+    assert_eq!(
+        code(&decide(&current, Direction::Out)),
+        None,
+        "by its cgroup"
+    );
     (current.named, current.allow_without) = (true, true);
-    assert_eq!(code(&decide(&current, Way::Out)), None, "tenant.on_error");
+    assert_eq!(
+        code(&decide(&current, Direction::Out)),
+        None,
+        "tenant.on_error"
+    );
     let text = POLICY.replace("version = 1", "version = 1\nmode = \"observe\"");
     current.allow_without = false;
     current.policy = Policy::parse(text.as_bytes()).ok();
-    let observed = decide(&current, Way::Out);
+    let observed = decide(&current, Direction::Out);
     assert_eq!(code(&observed), Some(Code::UnknownTenant));
     assert!(!observed.refuses());
 }
@@ -347,7 +391,15 @@ fn observing_counts_and_refuses_nobody() {
     let share = dir.share("/etc/policy");
     let text = POLICY.replace("version = 1", "version = 1\nmode = \"observe\"");
     let current = current(Some(&text), &share);
-    let decide = || weigh(&current, Some(&share), Way::In, &from("10.9.0.1"), true);
+    let decide = || {
+        weigh(
+            &current,
+            Some(&share),
+            Direction::In,
+            &from("10.9.0.1"),
+            true,
+        )
+    };
     let seats: Vec<_> = (0..4).filter_map(|_| decide().seat?.row).collect();
     assert_eq!(seats.len(), 4, "each holds a place, with or without right");
     let fifth = decide();
@@ -377,7 +429,7 @@ fn a_name_that_is_no_file_is_not_told_as_one() {
         unread("/p", "/p: no such file", OnError::Allow),
         "tenant.policy /p: no such file; nothing is refused until it can be read (tenant.on_error)"
     );
-    let decision = weigh(&no_policy(), None, Way::In, &from("10.9.0.1"), true);
+    let decision = weigh(&no_policy(), None, Direction::In, &from("10.9.0.1"), true);
     let refusal = decision.refused.as_ref().expect("nobody may");
     let told = |file| by_policy(&decision, refusal, file).next;
     assert_eq!(
@@ -392,7 +444,15 @@ fn without_a_policy_the_setting_decides() {
     let dir = Directory::new("without");
     let share = dir.share("/etc/policy");
     let mut closed = current(None, &share);
-    let decide = |current: &Current| weigh(current, Some(&share), Way::In, &from("10.9.0.1"), true);
+    let decide = |current: &Current| {
+        weigh(
+            current,
+            Some(&share),
+            Direction::In,
+            &from("10.9.0.1"),
+            true,
+        )
+    };
     assert_eq!(code(&decide(&closed)), Some(Code::Unreadable));
     closed.allow_without = true;
     assert_eq!(code(&decide(&closed)), None);
@@ -402,7 +462,8 @@ fn without_a_policy_the_setting_decides() {
 fn limits_that_are_not_shared_hold_only_where_that_is_allowed() {
     let alone = Share::alone("/etc/policy").expect("memory");
     let mut blind = current(Some(POLICY), &alone);
-    let decide = |current: &Current, peer| weigh(current, Some(&alone), Way::In, &from(peer), true);
+    let decide =
+        |current: &Current, peer| weigh(current, Some(&alone), Direction::In, &from(peer), true);
     let uncounted = decide(&blind, "10.9.0.1");
     assert_eq!(code(&uncounted), Some(Code::Uncounted));
     let refusal = uncounted.refused.as_ref().expect("it is refused");
@@ -425,12 +486,12 @@ fn a_file_of_something_else_is_passed_by() {
     std::fs::write(&taken, "not a table").expect("written");
     let (one, two) = (dir.share("/etc/policy"), dir.share("/etc/policy"));
     let row = one.row(7, "t").expect("a row");
-    one.sit(row, Some(1), false).expect("a place");
-    assert_eq!(two.sit(row, Some(1), false), Err(Short::Full(1)));
+    one.acquire(row, Some(1), false).expect("a place");
+    assert_eq!(two.acquire(row, Some(1), false), Err(Short::Full(1)));
     assert_eq!(std::fs::read(&taken).expect("there"), b"not a table");
     // Nor is a table of another policy, under this one's name.
     drop(dir.share("/etc/other"));
     std::fs::rename(dir.file("/etc/other"), &taken).expect("renamed");
     let three = dir.share("/etc/policy");
-    assert_eq!(three.sit(row, Some(1), false), Err(Short::Full(1)));
+    assert_eq!(three.acquire(row, Some(1), false), Err(Short::Full(1)));
 }

@@ -143,12 +143,12 @@ fn users_of_a_group_add_up_and_the_dead_do_not_count() {
         return;
     };
     let (share, row) = dir.share();
-    share.sit(row, Some(3), false).expect("a place");
+    share.acquire(row, Some(3), false).expect("a place");
     let ready: &AtomicU32 = common();
     let child = Child::of(OTHER, || {
         let (share, row) = dir.share();
-        let two = (0..2).all(|_| share.sit(row, Some(3), false).is_ok());
-        let full = share.sit(row, Some(3), false) == Err(Short::Full(3));
+        let two = (0..2).all(|_| share.acquire(row, Some(3), false).is_ok());
+        let full = share.acquire(row, Some(3), false) == Err(Short::Full(3));
         ready.store(if two && full { 1 } else { 2 }, Ordering::SeqCst);
         loop {
             std::thread::park();
@@ -157,12 +157,12 @@ fn users_of_a_group_add_up_and_the_dead_do_not_count() {
     wait_for(ready, 1);
     assert_eq!(ready.load(Ordering::SeqCst), 1);
     assert_eq!(dir.files().len(), 2, "one of each user");
-    assert_eq!(share.sit(row, Some(3), false), Err(Short::Full(3)));
+    assert_eq!(share.acquire(row, Some(3), false), Err(Short::Full(3)));
     drop(child);
     for _ in 0..2 {
-        share.sit(row, Some(3), false).expect("given back");
+        share.acquire(row, Some(3), false).expect("given back");
     }
-    assert_eq!(share.sit(row, Some(3), false), Err(Short::Full(3)));
+    assert_eq!(share.acquire(row, Some(3), false), Err(Short::Full(3)));
 }
 
 #[test]
@@ -200,12 +200,12 @@ fn the_last_place_is_given_to_one_only() {
     let work = || {
         let (share, row) = dir.share();
         for _ in 0..2_000 {
-            if share.sit(row, Some(3), false).is_ok() {
+            if share.acquire(row, Some(3), false).is_ok() {
                 most.fetch_max(taken.fetch_add(1, Ordering::SeqCst) + 1, Ordering::SeqCst);
                 got.fetch_add(1, Ordering::SeqCst);
                 std::thread::yield_now();
                 taken.fetch_sub(1, Ordering::SeqCst);
-                share.leave(row);
+                share.release(row);
             }
         }
         true
@@ -228,7 +228,7 @@ fn who_may_read_a_file_can_neither_cut_nor_write_nor_fill_it() {
         return;
     };
     let (share, row) = dir.share();
-    share.sit(row, Some(2), false).expect("a place");
+    share.acquire(row, Some(2), false).expect("a place");
     let ready: &AtomicU32 = common();
     let files = dir.files();
     let _harmful = Child::of(OTHER, || {
@@ -244,8 +244,8 @@ fn who_may_read_a_file_can_neither_cut_nor_write_nor_fill_it() {
     let came: &AtomicU32 = common();
     let later = Child::of(0, || {
         let (share, row) = dir.share();
-        let one = share.sit(row, Some(2), false).is_ok();
-        let full = share.sit(row, Some(2), false) == Err(Short::Full(2));
+        let one = share.acquire(row, Some(2), false).is_ok();
+        let full = share.acquire(row, Some(2), false) == Err(Short::Full(2));
         came.store(if one && full { 1 } else { 2 }, Ordering::SeqCst);
         loop {
             std::thread::park();
@@ -253,14 +253,14 @@ fn who_may_read_a_file_can_neither_cut_nor_write_nor_fill_it() {
     });
     wait_for(came, 1);
     assert_eq!(came.load(Ordering::SeqCst), 1);
-    assert_eq!(share.sit(row, Some(2), false), Err(Short::Full(2)));
+    assert_eq!(share.acquire(row, Some(2), false), Err(Short::Full(2)));
     drop(later);
-    share.sit(row, Some(2), false).expect("given back");
+    share.acquire(row, Some(2), false).expect("given back");
     // And so it goes on, without a file for each that ever came.
     for _ in 0..5 {
         let next = Child::of(0, || {
             let (share, row) = dir.share();
-            share.sit(row, Some(2), false) == Err(Short::Full(2))
+            share.acquire(row, Some(2), false) == Err(Short::Full(2))
         });
         assert!(next.ended_well());
     }
@@ -274,7 +274,7 @@ fn absurd_counts_lift_no_limit_and_end_nobody() {
         return;
     };
     let (share, row) = dir.share();
-    share.sit(row, Some(2), false).expect("a place");
+    share.acquire(row, Some(2), false).expect("a place");
     for fill in [0xff_u8, 0x80, 0] {
         let child = Child::of(OTHER, || {
             let (theirs, _) = dir.share();
@@ -292,10 +292,10 @@ fn absurd_counts_lift_no_limit_and_end_nobody() {
         });
         assert!(child.ended_well());
         share
-            .sit(row, Some(2), false)
+            .acquire(row, Some(2), false)
             .expect("of the dead nothing counts");
-        assert_eq!(share.sit(row, Some(2), false), Err(Short::Full(2)));
-        share.leave(row);
+        assert_eq!(share.acquire(row, Some(2), false), Err(Short::Full(2)));
+        share.release(row);
     }
 }
 
@@ -324,10 +324,14 @@ fn more_files_than_can_be_read_refuse_and_do_not_lift() {
         })
     });
     assert!(child.ended_well());
-    assert_eq!(share.sit(row, Some(2), false), Err(Short::Uncounted));
-    share.sit(row, Some(2), true).expect("on_error allows it");
-    share.sit(row, Some(2), true).expect("on_error allows it");
-    assert_eq!(share.sit(row, Some(2), true), Err(Short::Full(2)));
+    assert_eq!(share.acquire(row, Some(2), false), Err(Short::Uncounted));
+    share
+        .acquire(row, Some(2), true)
+        .expect("on_error allows it");
+    share
+        .acquire(row, Some(2), true)
+        .expect("on_error allows it");
+    assert_eq!(share.acquire(row, Some(2), true), Err(Short::Full(2)));
 }
 
 /// Takes all descriptors that the process may have, but so many.
@@ -356,14 +360,14 @@ fn few_descriptors_lift_no_limit() {
     };
     let (share, row) = dir.share();
     for _ in 0..2 {
-        share.sit(row, Some(2), false).expect("a place");
+        share.acquire(row, Some(2), false).expect("a place");
     }
     for free in 0..4 {
         let child = Child::of(OTHER, || {
             let (share, row) = dir.share();
             leave_free(free);
-            let first = share.sit(row, Some(2), false);
-            let second = share.sit(row, Some(2), false);
+            let first = share.acquire(row, Some(2), false);
+            let second = share.acquire(row, Some(2), false);
             let whole = free < 2 || (first, second) == (Err(Short::Full(2)), Err(Short::Full(2)));
             first.is_err() && second.is_err() && whole
         });
@@ -374,9 +378,9 @@ fn few_descriptors_lift_no_limit() {
         let child = Child::of(OTHER, || {
             let (share, row) = dir.share();
             std::thread::sleep(std::time::Duration::from_millis(150));
-            let before = share.sit(row, Some(2), false) == Err(Short::Full(2));
+            let before = share.acquire(row, Some(2), false) == Err(Short::Full(2));
             leave_free(free);
-            before && share.sit(row, Some(2), false).is_err()
+            before && share.acquire(row, Some(2), false).is_err()
         });
         assert!(child.ended_well(), "{free} descriptors, listed before");
     }
@@ -393,7 +397,7 @@ fn another_name_of_the_own_file_counts_nothing_more() {
     let beginning = own.rsplit_once('-').expect("a number").0;
     fs::hard_link(&own, format!("{beginning}-{:016x}", 77)).expect("linked");
     for _ in 0..2 {
-        share.sit(row, Some(2), false).expect("a place");
+        share.acquire(row, Some(2), false).expect("a place");
     }
-    assert_eq!(share.sit(row, Some(2), false), Err(Short::Full(2)));
+    assert_eq!(share.acquire(row, Some(2), false), Err(Short::Full(2)));
 }

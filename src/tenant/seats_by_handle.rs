@@ -21,7 +21,7 @@ pub fn nothing_served() {
 /// librdmacm takes this event. A connection that is over gives its seat back.
 pub fn served(handle: u32, kind: i32, decided: bool) {
     SERVED.with(|s| s.set(Some((handle, decided))));
-    if over(kind) {
+    if ends_connection(kind) {
         ended(handle);
     }
 }
@@ -32,7 +32,7 @@ pub fn last_served() -> Option<(u32, bool)> {
 }
 
 /// Is a connection over with this event?
-pub fn over(kind: i32) -> bool {
+pub fn ends_connection(kind: i32) -> bool {
     matches!(
         kind,
         ev::REJECTED | ev::UNREACHABLE | ev::CONNECT_ERROR | ev::DISCONNECTED | ev::DEVICE_REMOVAL
@@ -43,20 +43,20 @@ pub fn over(kind: i32) -> bool {
 /// connect may be here before the command returns.
 pub fn ending(handle: u32) -> Option<Held> {
     let seat = take(handle);
-    leave(seat);
+    release(seat);
     seat
 }
 
 /// The command has just failed, and the connection lives on: it has its place again, even if another one took that
 /// meanwhile. Unless the kernel does not have the id any more, since another thread has destroyed it.
-pub fn lives_on(handle: u32, seat: Option<Held>) {
+pub fn restore(handle: u32, seat: Option<Held>) {
     if !is_gone(guard::errno()) {
-        again(Key::Handle(handle), seat);
+        reacquire(Key::Handle(handle), seat);
     }
 }
 
 /// The connection has its place again.
-pub fn again(key: Key, seat: Option<Held>) {
+pub fn reacquire(key: Key, seat: Option<Held>) {
     let (Some(seat), Some(shim)) = (seat, shim::existing()) else {
         return;
     };
@@ -64,9 +64,9 @@ pub fn again(key: Key, seat: Option<Held>) {
         let tenants = &shim.state().tenants;
         if let (Some(row), Some(share)) = (seat.seat.row, tenants.share.get()) {
             // Without a limit it never fails.
-            share.stand(row);
+            share.acquire_anyway(row);
         }
-        leave(tenants.seats.put(key, seat));
+        release(tenants.seats.put(key, seat));
         None::<()>
     });
 }
@@ -82,23 +82,23 @@ fn take(handle: u32) -> Option<Held> {
 }
 
 /// The connection is over: its place is free.
-pub fn leave(seat: Option<Held>) {
+pub fn release(seat: Option<Held>) {
     let row = seat.and_then(|held| held.seat.row);
     if let (Some(row), Some(shim)) = (row, shim::existing()) {
         if let Some(share) = shim.state().tenants.share.get() {
-            share.leave(row);
+            share.release(row);
         }
     }
 }
 
 /// The connection of this id is over.
 pub fn ended(handle: u32) {
-    leave(take(handle));
+    release(take(handle));
 }
 
 /// The connection of this id has a seat.
 pub fn seated(shim: &'static Shim, handle: u32, held: Held) {
-    leave(shim.state().tenants.seats.put(Key::Handle(handle), held));
+    release(shim.state().tenants.seats.put(Key::Handle(handle), held));
 }
 
 /// The id is on the channel with this descriptor now.
@@ -121,7 +121,7 @@ pub fn channel_ends(channel: c_int) {
     if let Some(shim) = shim::existing().filter(|_| on()) {
         let seats = &shim.state().tenants.seats;
         while let Some(gone) = guard_or_inside(|| seats.of_channel(channel)) {
-            gone.into_iter().for_each(leave);
+            gone.into_iter().for_each(release);
         }
     }
 }

@@ -2,9 +2,9 @@
 //! and the program's own check is asked.
 
 use super::check;
-use super::decide::{self, Way};
-use super::kernel::{again, class, is_gone, last_served, leave, over};
+use super::decide::{self, Direction};
 use super::seats::{Connection, Held, Key};
+use super::seats_by_handle::{class, ends_connection, is_gone, last_served, reacquire, release};
 use super::{configured, tell, CLOSED};
 use crate::abi::cm::{RdmaCmEvent, RdmaCmId};
 use crate::abi::data;
@@ -37,7 +37,7 @@ pub unsafe fn refused(call: &Call, event: *mut RdmaCmEvent) -> bool {
     // SAFETY: as promised by the caller; librdmacm keeps the id of an un-acked event alive.
     unsafe {
         let e = &*event;
-        if over(e.event) {
+        if ends_connection(e.event) {
             guard::run(|| ended(e.id));
         }
         if e.event != ev::CONNECT_REQUEST {
@@ -81,7 +81,7 @@ unsafe fn by_policy(shim: &'static Shim, e: &RdmaCmEvent) -> Fate {
     let Some(ask) = (unsafe { ask(e.id) }) else {
         return Fate::Pass;
     };
-    let Some(decision) = decide::about(shim, Way::In, &ask, true) else {
+    let Some(decision) = decide::about(shim, Direction::In, &ask, true) else {
         return Fate::Pass;
     };
     if decision.refuses() {
@@ -91,7 +91,7 @@ unsafe fn by_policy(shim: &'static Shim, e: &RdmaCmEvent) -> Fate {
         // SAFETY: as promised by the caller.
         let of = unsafe { connection(e.id, None) };
         let seats = &shim.state().tenants.seats;
-        leave(seats.put(key(e.id), Held { seat, of }));
+        release(seats.put(key(e.id), Held { seat, of }));
     }
     Fate::Pass
 }
@@ -116,7 +116,7 @@ pub unsafe fn connection(id: *const RdmaCmId, to: Option<(IpAddr, u16)>) -> Conn
 pub unsafe fn moved(id: *const RdmaCmId) {
     // SAFETY: as promised by the caller.
     let channel = unsafe { connection(id, None) }.channel;
-    super::kernel::moved(Key::Id(id as usize), channel);
+    super::seats_by_handle::moved(Key::Id(id as usize), channel);
 }
 
 /// By what the seat of the request that this thread has just taken is known.
@@ -204,7 +204,7 @@ pub unsafe fn drop_request(event: *mut RdmaCmEvent, private_data: &[u8]) {
 
 /// The connection of this id is over, as far as it is known by its address.
 pub fn ended(id: *const RdmaCmId) {
-    leave(taken(id));
+    release(taken(id));
 }
 
 thread_local! {
@@ -216,15 +216,15 @@ thread_local! {
 /// peer hears of it.
 pub fn ending(id: *const RdmaCmId) {
     let seat = taken(id);
-    leave(seat);
+    release(seat);
     GIVEN.with(|given| given.set(seat.map(|seat| (id as usize, seat))));
 }
 
 /// The call returned. If it failed, what `ending` gave back is taken again, unless the connection is gone all the same.
-pub fn ended_or_lives_on(id: *const RdmaCmId, failed: Option<c_int>) {
+pub fn ended_or_restored(id: *const RdmaCmId, failed: Option<c_int>) {
     if let (Some((given, seat)), Some(errno)) = (GIVEN.with(Cell::take), failed) {
         if given == id as usize && !is_gone(errno) {
-            again(Key::Id(given), Some(seat));
+            reacquire(Key::Id(given), Some(seat));
         }
     }
 }
