@@ -12,16 +12,16 @@ mod stats {
     pub mod clock;
     pub mod count;
     pub mod events;
-    pub mod own;
     pub mod peer;
     pub mod probes;
+    pub mod process_local;
     pub mod reasons;
     pub mod recorder;
     pub mod starts;
     pub use cmshim_core::stats::{Bypass, Counter, Entry, Phase};
 
     pub fn time_ns(phase: Phase, ns: u64) {
-        if let Some(words) = own::words() {
+        if let Some(words) = process_local::words() {
             count::measure(words, phase, ns);
         }
     }
@@ -29,7 +29,7 @@ mod stats {
 
 use abi::cm::{RdmaCmEvent, RdmaCmId};
 use criterion::{criterion_group, Criterion};
-use stats::{calls::Began, clock::Look, count, events, own, Counter, Entry, Phase};
+use stats::{calls::CallSpan, clock::LazyNow, count, events, process_local, Counter, Entry, Phase};
 use std::hint::black_box;
 use std::sync::atomic::AtomicU64;
 
@@ -51,7 +51,7 @@ fn event(id: &mut RdmaCmId, number: i32) -> Box<RdmaCmEvent> {
 
 fn call(entry: Entry, id: &RdmaCmId) {
     // SAFETY: the id is alive.
-    let began = unsafe { Began::now(black_box(entry), true, id) };
+    let began = unsafe { CallSpan::now(black_box(entry), true, id) };
     black_box(began).ends(black_box(None));
 }
 
@@ -64,8 +64,10 @@ fn benches(c: &mut Criterion) {
     let words: Vec<AtomicU64> = (0..cmshim_core::stats::layout::WORDS)
         .map(|_| AtomicU64::new(0))
         .collect();
-    let words: Box<own::Words> = words.into_boxed_slice().try_into().expect("length");
-    assert!(own::get_or_make().expect("memory").adopt(Box::leak(words)));
+    let words: Box<process_local::Words> = words.into_boxed_slice().try_into().expect("length");
+    assert!(process_local::get_or_make()
+        .expect("memory")
+        .adopt(Box::leak(words)));
 
     c.bench_function("counter", |b| {
         b.iter(|| count::add(black_box(Counter::Batches), 1))
@@ -84,7 +86,7 @@ fn benches(c: &mut Criterion) {
         b.iter(|| {
             events::read_ahead_at(black_box(1));
             // SAFETY: event and id are alive.
-            unsafe { events::handed_over(black_box(&*established), &Look::default()) };
+            unsafe { events::handed_over(black_box(&*established), &LazyNow::default()) };
             events::acked(black_box(&*established));
         })
     });
@@ -125,7 +127,7 @@ fn main() {
         floor("event handed over, and acked (two calls)", 2.0, || {
             events::read_ahead_at(black_box(1));
             // SAFETY: event and id are alive.
-            unsafe { events::handed_over(black_box(&*established), &Look::default()) };
+            unsafe { events::handed_over(black_box(&*established), &LazyNow::default()) };
             events::acked(black_box(&*established));
         }),
     ];

@@ -6,7 +6,7 @@ pub mod shim;
 pub mod thread;
 
 use crate::abi::cm::RdmaCmId;
-use crate::stats::{self, Began, Bypass, Entry, Moment};
+use crate::stats::{self, Bypass, CallSpan, Entry, Moment};
 use crate::sys::memory;
 use crate::tenant;
 use guard::{errno, set_errno};
@@ -49,7 +49,7 @@ pub struct Call {
     /// Is this the program's own call (and not one of librdmacm's inner ones)?
     pub outermost: bool,
     shim: Option<&'static Shim>,
-    began: Began,
+    began: CallSpan,
     errno: i32,
 }
 
@@ -91,7 +91,7 @@ pub unsafe fn enter_on(entry: Entry, id: *const RdmaCmId) -> Call {
         name,
         outermost: false,
         shim: None,
-        began: Began::uncounted(entry),
+        began: CallSpan::uncounted(entry),
         errno: 0,
     };
     if guard::inside() {
@@ -108,7 +108,7 @@ pub unsafe fn enter_on(entry: Entry, id: *const RdmaCmId) -> Call {
         stats::begin(shim);
     }
     // SAFETY: as promised by the caller.
-    let began = unsafe { Began::now(entry, outermost, id) };
+    let began = unsafe { CallSpan::now(entry, outermost, id) };
     if outermost {
         thread::note_mark(began.mark);
     }

@@ -6,7 +6,7 @@ use crate::boundary::{self, guard};
 use crate::pool;
 use crate::real;
 use crate::reasons::events;
-use crate::stats::{self, Entry, Look};
+use crate::stats::{self, Entry, LazyNow};
 use crate::tap::flood;
 use crate::tenant;
 use cmshim_core::codes::event as ev;
@@ -57,7 +57,7 @@ pub unsafe extern "C-unwind" fn rdma_get_cm_event(
         call.done();
         return rc;
     }
-    let look = Look::default();
+    let look = LazyNow::default();
     // SAFETY: on success the real call filled `event`, and used the channel.
     call.after(rc, |shim, ended| unsafe {
         let fd = channel.as_ref().map_or(-1, |channel| channel.fd);

@@ -7,7 +7,7 @@ use super::{calls, storm, traffic, waits};
 use crate::abi::cm::{RdmaCmEvent, RdmaCmId};
 use crate::boundary::{shim::Shim, thread, Ended};
 use crate::pool::recycle;
-use crate::stats::{self, Counter, Look};
+use crate::stats::{self, Counter, LazyNow};
 use crate::sys::limits;
 use cmshim_core::codes::{event as ev, qp_state};
 use cmshim_core::explain::{self, Addresses, EventQuery, Progress};
@@ -24,7 +24,7 @@ pub unsafe fn handed_over(
     ended: Ended,
     event: *const *mut RdmaCmEvent,
     fd: i32,
-    look: &Look,
+    look: &LazyNow,
 ) {
     if ended.failed.is_some() {
         calls::ended(shim, ended, Subject::default, |_| {});
@@ -54,7 +54,7 @@ pub fn owner(e: &RdmaCmEvent) -> IdPtr {
 }
 
 /// Puts the event into the records; gives the id's record as it was before.
-fn take_note(shim: &Shim, e: &RdmaCmEvent, id: IdPtr, look: &Look) -> IdRecord {
+fn take_note(shim: &Shim, e: &RdmaCmEvent, id: IdPtr, look: &LazyNow) -> IdRecord {
     let state = shim.state();
     let un_acked = UnAcked {
         at: std::ptr::from_ref(e) as usize,
@@ -123,7 +123,7 @@ fn progress(event: i32) -> Option<Progress> {
 ///
 /// # Safety
 /// The event's id is alive.
-unsafe fn tell(shim: &'static Shim, e: &RdmaCmEvent, before: &IdRecord, look: &Look) {
+unsafe fn tell(shim: &'static Shim, e: &RdmaCmEvent, before: &IdRecord, look: &LazyNow) {
     let slow = slow(shim, e, before, look);
     if good(e) && slow.is_none() && !emit::wanted(shim, Severity::Debug) {
         return;
@@ -243,7 +243,7 @@ fn inner_states() -> Option<String> {
 
 /// A connect that came through, but only after the request was repeated: the one trace of a full
 /// listen backlog, which the peer's kernel drops requests at without a word.
-fn slow(shim: &Shim, e: &RdmaCmEvent, before: &IdRecord, look: &Look) -> Option<Explanation> {
+fn slow(shim: &Shim, e: &RdmaCmEvent, before: &IdRecord, look: &LazyNow) -> Option<Explanation> {
     let limit = shim.config.reasons.slow_connect;
     let connected = e.event == ev::ESTABLISHED
         && e.status == 0

@@ -9,7 +9,7 @@ use super::state::IdPtr;
 use super::subject::Subject;
 use crate::abi::cm::RdmaCmId;
 use crate::boundary::{shim::Shim, Ended};
-use crate::stats::{Look, Moment};
+use crate::stats::{LazyNow, Moment};
 use crate::sys::device;
 use crate::tap;
 use cmshim_core::explain;
@@ -96,7 +96,12 @@ pub fn listens(shim: &Shim, ended: Ended, id: *const RdmaCmId, backlog: Backlog)
 ///
 /// # Safety
 /// `listener` is null or the live listener of an un-acked connect request.
-pub unsafe fn request_taken(shim: &'static Shim, listener: *const RdmaCmId, fd: i32, look: &Look) {
+pub unsafe fn request_taken(
+    shim: &'static Shim,
+    listener: *const RdmaCmId,
+    fd: i32,
+    look: &LazyNow,
+) {
     if listener.is_null() {
         return;
     }

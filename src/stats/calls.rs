@@ -2,7 +2,7 @@
 
 use super::clock::{self, Moment};
 use super::count::{bump, measure};
-use super::own::{self, Own, Words};
+use super::process_local::{self, Own, Words};
 use super::recorder::{self, Mark};
 use super::starts::Step;
 use super::{peer, probes, Counter, Entry, Phase};
@@ -14,7 +14,7 @@ use std::sync::atomic::Ordering;
 
 /// A call that is under way. It has no destructor: the real call may never return.
 #[derive(Debug, Clone, Copy)]
-pub struct Began {
+pub struct CallSpan {
     entry: Entry,
     id: usize,
     /// Of the recorder; none if the call is not recorded unless it fails.
@@ -40,10 +40,10 @@ pub fn first_id(ids: &[*const RdmaCmId]) -> *const RdmaCmId {
     first.copied().unwrap_or(std::ptr::null())
 }
 
-impl Began {
+impl CallSpan {
     /// A call that nothing is counted for.
-    pub const fn uncounted(entry: Entry) -> Began {
-        Began {
+    pub const fn uncounted(entry: Entry) -> CallSpan {
+        CallSpan {
             entry,
             id: 0,
             mark: Mark::NONE,
@@ -57,7 +57,7 @@ impl Began {
     ///
     /// # Safety
     /// `id` is null or the program's id, valid during this call.
-    pub unsafe fn now(entry: Entry, outermost: bool, id: *const RdmaCmId) -> Began {
+    pub unsafe fn now(entry: Entry, outermost: bool, id: *const RdmaCmId) -> CallSpan {
         let recorded = outermost && entry.recorded();
         let mut peer = Default::default();
         if recorded || entry == Entry::rdma_connect {
@@ -67,8 +67,9 @@ impl Began {
         if entry == Entry::rdma_connect {
             probes::connect(id as usize, &peer);
         }
-        let Some((own, words)) = own::get().and_then(|own| Some((own, own.words()?))) else {
-            return Began::uncounted(entry);
+        let Some((own, words)) = process_local::get().and_then(|own| Some((own, own.words()?)))
+        else {
+            return CallSpan::uncounted(entry);
         };
         bump(
             words,
@@ -77,7 +78,7 @@ impl Began {
         );
         let phase = own_phase(entry);
         let step = step(entry);
-        let mut began = Began {
+        let mut began = CallSpan {
             entry,
             id: id as usize,
             mark: Mark::NONE,
@@ -138,7 +139,9 @@ impl Began {
         if !self.counted {
             return;
         }
-        let Some(words) = own::words() else { return };
+        let Some(words) = process_local::words() else {
+            return;
+        };
         if failed.is_some() {
             bump(words, ENTRIES.item(self.entry as usize) + 2, 1);
         }
@@ -164,7 +167,7 @@ impl Began {
                 0 => clock::now_ns(),
                 known => known,
             };
-            let record = Began {
+            let record = CallSpan {
                 at_ns: now,
                 ..*self
             }
@@ -176,7 +179,9 @@ impl Began {
 
 /// Adds to a call's record what is known only after it.
 pub fn learned(mark: Mark, id: Option<*const RdmaCmId>, qp_num: Option<u32>) {
-    let Some(words) = own::words() else { return };
+    let Some(words) = process_local::words() else {
+        return;
+    };
     recorder::change(words, mark, |record| {
         if let Some(id) = id {
             record.id = id as u64;
@@ -211,7 +216,7 @@ fn step(entry: Entry) -> Option<Step> {
 
 /// An id without a queue pair of librdmacm is connected by rdma_establish: no event follows.
 fn established(words: &Words, id: usize) {
-    if let Some(own) = own::get() {
+    if let Some(own) = process_local::get() {
         finish(
             own,
             words,

@@ -34,9 +34,9 @@ impl Moment {
 /// is made when the first one asks, and lies on the stack, so that nobody finds it later. After what may block,
 /// `past` is to be called.
 #[derive(Debug, Default)]
-pub struct Look(Cell<Option<Moment>>);
+pub struct LazyNow(Cell<Option<Moment>>);
 
-impl Look {
+impl LazyNow {
     #[inline]
     pub fn moment(&self) -> Moment {
         self.0.get().unwrap_or_else(|| {
@@ -80,7 +80,7 @@ mod tests {
 
     #[test]
     fn a_look_is_one_moment_until_it_is_past() {
-        let (before, look) = (Moment::now(), Look::default());
+        let (before, look) = (Moment::now(), LazyNow::default());
         std::thread::sleep(Duration::from_millis(2));
         let first = look.moment();
         assert!(

@@ -1,6 +1,6 @@
 //! The counting itself: what every part of the library calls.
 
-use super::own::{self, Words};
+use super::process_local::{self, Words};
 use super::{clock, probes, reasons, Bypass, Counter, Phase};
 use cmshim_core::stats::layout::{BATCHES, BYPASSES, COUNTERS, PHASES};
 use cmshim_core::stats::{bucket_bounds, bucket_of, BATCH_SIZES, BUCKETS};
@@ -9,13 +9,13 @@ use std::sync::atomic::Ordering;
 /// Is anything counted in this process now?
 #[inline]
 pub fn on() -> bool {
-    own::words().is_some()
+    process_local::words().is_some()
 }
 
 /// Adds to a counter.
 #[inline]
 pub fn add(counter: Counter, n: u64) {
-    if let Some(words) = own::words() {
+    if let Some(words) = process_local::words() {
         bump(words, COUNTERS.item(counter as usize), n);
     }
 }
@@ -29,7 +29,7 @@ pub fn take(gauge: Counter, n: u64) {
 /// A gauge's value, where it is known as a whole.
 #[inline]
 pub fn set(gauge: Counter, value: u64) {
-    if let Some(words) = own::words() {
+    if let Some(words) = process_local::words() {
         words[COUNTERS.item(gauge as usize)].store(value, Ordering::Relaxed);
     }
 }
@@ -37,7 +37,7 @@ pub fn set(gauge: Counter, value: u64) {
 /// Something went past the shim.
 #[inline]
 pub fn bypassed(why: Bypass) {
-    if let Some(words) = own::words() {
+    if let Some(words) = process_local::words() {
         bump(words, BYPASSES.item(why as usize), 1);
     }
 }
@@ -45,7 +45,7 @@ pub fn bypassed(why: Bypass) {
 /// One system call brought so many events, perhaps none.
 #[inline]
 pub fn batch(events: usize) {
-    if let Some(words) = own::words() {
+    if let Some(words) = process_local::words() {
         if events > 0 {
             bump(words, COUNTERS.item(Counter::Batches as usize), 1);
             let counted = COUNTERS.item(Counter::EventsBatched as usize);
@@ -74,7 +74,7 @@ pub fn pool_miss(why: Option<Bypass>) {
 
 /// What the given share of a phase's times is below, in ns; `None` if there is none.
 pub fn below(phase: Phase, percent: u64) -> Option<u64> {
-    let words = own::words()?;
+    let words = process_local::words()?;
     let at = PHASES.item(phase as usize) + 2;
     let buckets = || (0..BUCKETS).map(|b| words[at + b].load(Ordering::Relaxed));
     let wanted = (buckets().sum::<u64>() * percent).div_ceil(100).max(1);
@@ -88,7 +88,7 @@ pub fn below(phase: Phase, percent: u64) -> Option<u64> {
 
 /// A finding, counted by code and peer.
 pub fn reason(reason: &reasons::Kind) {
-    if let Some(words) = own::words() {
+    if let Some(words) = process_local::words() {
         bump(words, COUNTERS.item(Counter::Lines as usize), 1);
         reasons::count(words, reason, clock::now_ns());
     }

@@ -1,9 +1,9 @@
 //! What an event leaves: counts, the end of a phase, a record.
 
 use super::calls::{begin_step, finish};
-use super::clock::{self, Look};
+use super::clock::{self, LazyNow};
 use super::count::{bump, measure};
-use super::own::{self, Own, Words};
+use super::process_local::{self, Own, Words};
 use super::starts::Step;
 use super::{peer, probes, recorder, Counter, Phase};
 use crate::abi::cm::RdmaCmEvent;
@@ -27,7 +27,7 @@ pub fn read_ahead_at(ns: u64) {
 ///
 /// # Safety
 /// `event` is null or an event that librdmacm just handed over, so its id is alive.
-pub unsafe fn handed_over(event: *const RdmaCmEvent, look: &Look) {
+pub unsafe fn handed_over(event: *const RdmaCmEvent, look: &LazyNow) {
     // SAFETY: as promised by the caller.
     let Some(e) = (unsafe { event.as_ref() }) else {
         return;
@@ -36,7 +36,7 @@ pub unsafe fn handed_over(event: *const RdmaCmEvent, look: &Look) {
     if matches!(e.event, ev::REJECTED | ev::UNREACHABLE | ev::CONNECT_ERROR) {
         probes::rejected(e.id as usize, e.event, e.status);
     }
-    let Some((own, words)) = own::get().and_then(|own| Some((own, own.words()?))) else {
+    let Some((own, words)) = process_local::get().and_then(|own| Some((own, own.words()?))) else {
         if e.event == ev::ESTABLISHED {
             probes::established(e.id as usize, 0);
         }
@@ -118,7 +118,7 @@ fn steps(own: &Own, words: &Words, e: &RdmaCmEvent, now: u64) {
 
 /// rdma_ack_cm_event begins.
 pub fn acked(event: *const RdmaCmEvent) {
-    let Some((own, words)) = own::get().and_then(|own| Some((own, own.words()?))) else {
+    let Some((own, words)) = process_local::get().and_then(|own| Some((own, own.words()?))) else {
         return;
     };
     if event.is_null() {

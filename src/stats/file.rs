@@ -9,8 +9,8 @@
 //!   mapping holds the open file, and with it the lock, until the process is gone or becomes another program.
 //! - A forked child does not inherit the mapping (MADV_DONTFORK), so the lock is not its either.
 
-use super::own::Words;
 use super::place::{Dead, Place};
+use super::process_local::Words;
 use crate::boundary::guard::errno;
 use crate::sys;
 use cmshim_core::config::Readers;

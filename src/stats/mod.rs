@@ -10,25 +10,25 @@ mod clock;
 mod count;
 mod events;
 pub mod file;
-mod own;
 mod peer;
 pub mod place;
 pub mod probes;
+mod process_local;
 mod reasons;
 mod recorder;
 mod start;
 mod starts;
 
-pub use calls::{first_id, id_of, learned, Began};
+pub use calls::{first_id, id_of, learned, CallSpan};
 pub use cmshim_core::stats::{Bypass, Counter, Entry, Phase};
 pub use events::{acked, handed_over, read_ahead_at};
-pub use own::fork_child;
 pub use peer::address as peer_address;
+pub use process_local::fork_child;
 pub use reasons::Kind as Reason;
 pub use recorder::Mark;
 pub use start::{begin, told};
 
-pub use clock::{now_ns, realtime_ns, Look, Moment};
+pub use clock::{now_ns, realtime_ns, LazyNow, Moment};
 pub use count::*;
 
 #[cfg(test)]

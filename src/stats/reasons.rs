@@ -3,7 +3,7 @@
 //! Without a lock, since a lock that another thread holds at a fork or when it dies would be held for
 //! ever. Two threads that meet a new kind at once may make two items of it: readers add them up.
 
-use super::own::Words;
+use super::process_local::Words;
 use cmshim_core::model::{Stage, Who};
 use cmshim_core::stats::layout::REASON_TABLE;
 use cmshim_core::stats::{Peer, Reason};

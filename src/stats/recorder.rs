@@ -3,7 +3,7 @@
 //! A record that its writer never finished (killed, cancelled, left by longjmp) has no valid seal and
 //! is left out by readers; the next round overwrites it. Nobody waits for anybody.
 
-use super::own::Words;
+use super::process_local::Words;
 use cmshim_core::stats::layout::{HEAD, RECORDER};
 use cmshim_core::stats::Record;
 use std::sync::atomic::{fence, AtomicU64, Ordering};

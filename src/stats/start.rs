@@ -1,7 +1,7 @@
 //! The first RDMA call of a process: where it counts from now on, or why it does not.
 
-use super::own::{self, Own};
 use super::place::{Place, EVERYBODY_S, UNSAFE};
+use super::process_local::{self, Own};
 use super::{clock, file};
 use crate::boundary::guard;
 use crate::boundary::shim::{self, Shim};
@@ -17,14 +17,14 @@ use std::sync::atomic::{AtomicBool, Ordering};
 pub fn begin(shim: &'static Shim) {
     /// Not even memory of our own: an old kernel, without MADV_WIPEONFORK (before 4.14).
     static HOPELESS: AtomicBool = AtomicBool::new(false);
-    if own::get().is_some_and(Own::off) || HOPELESS.load(Ordering::Relaxed) {
+    if process_local::get().is_some_and(Own::off) || HOPELESS.load(Ordering::Relaxed) {
         return;
     }
-    if own::get().is_some() {
+    if process_local::get().is_some() {
         // It was wiped.
         guard::run(|| shim::first_call_of_process(shim));
     }
-    guard::run(|| match own::get_or_make() {
+    guard::run(|| match process_local::get_or_make() {
         Err(number) => {
             if !HOPELESS.swap(true, Ordering::Relaxed) {
                 log::warn!(

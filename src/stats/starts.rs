@@ -35,7 +35,7 @@ struct Line([Slot; SLOTS]);
 
 /// The table. All zero is empty.
 #[repr(C)]
-pub struct Starts([Line; LINES]);
+pub struct OpenSpans([Line; LINES]);
 
 /// Addresses have 48 bits (57 on machines with five levels of page tables, which no program gets unasked).
 fn key(name: usize, step: Step) -> u64 {
@@ -45,12 +45,12 @@ fn key(name: usize, step: Step) -> u64 {
 /// Neighbours on the heap are neighbours here, so that ids and events in use touch few pages. Nothing that is a line
 /// or more away in the same 2 MiB shares one; where these begin is scattered.
 fn line(name: usize) -> usize {
-    let (near, far) = (name / size_of::<Line>(), name / size_of::<Starts>());
+    let (near, far) = (name / size_of::<Line>(), name / size_of::<OpenSpans>());
     let scattered = (far as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 40;
     (near ^ scattered as usize) % LINES
 }
 
-impl Starts {
+impl OpenSpans {
     /// It begins now. False if an older start had to go to make room.
     pub fn begin(&self, name: usize, step: Step, now_ns: u64) -> bool {
         let key = key(name, step);
@@ -110,8 +110,8 @@ impl Starts {
 mod tests {
     use super::*;
 
-    fn empty() -> Box<Starts> {
-        let layout = std::alloc::Layout::new::<Starts>();
+    fn empty() -> Box<OpenSpans> {
+        let layout = std::alloc::Layout::new::<OpenSpans>();
         // SAFETY: all zero is a valid table, and the layout is its own.
         unsafe { Box::from_raw(std::alloc::alloc_zeroed(layout).cast()) }
     }

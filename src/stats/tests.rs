@@ -2,8 +2,8 @@
 
 use super::count::measure;
 use super::events::{read_ahead_at, waited};
-use super::own::Words;
 use super::place::{Dead, Place, UNSAFE};
+use super::process_local::Words;
 use super::recorder::Mark;
 use super::{file, reasons, recorder, Entry, Phase};
 use crate::symbols::SYMBOLS;

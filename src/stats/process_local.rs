@@ -6,7 +6,7 @@
 //! But a signal handler may fork in the middle of a count, and when it returns in the child, the count goes on there
 //! with the address that it had: `fork_child` puts memory there.
 
-use super::starts::Starts;
+use super::starts::OpenSpans;
 use cmshim_core::stats::layout::WORDS;
 use libc::c_void;
 use std::ptr::null_mut;
@@ -20,7 +20,7 @@ pub type Words = [AtomicU64; WORDS];
 pub struct Own {
     words: AtomicPtr<Words>,
     off: AtomicBool,
-    pub starts: Starts,
+    pub starts: OpenSpans,
 }
 
 static OWN: AtomicPtr<Own> = AtomicPtr::new(null_mut());
