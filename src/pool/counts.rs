@@ -28,7 +28,7 @@ pub struct Counts {
 impl Counts {
     /// A creation that was not served.
     pub fn miss(&self, why: Miss) {
-        one(&self.misses[why as usize]);
+        increment(&self.misses[why as usize]);
         stats::add(Counter::PoolEmpty, u64::from(why == Miss::Empty));
         stats::pool_miss(match why {
             Miss::First | Miss::Empty => None,
@@ -43,34 +43,34 @@ impl Counts {
 
     /// One that lay ready was given to the program.
     pub fn hit(&self, qp_num: u32) {
-        one(&self.hits);
+        increment(&self.hits);
         stats::pool_hit(qp_num);
         stats::take(Counter::PoolIdle, 1);
     }
 
     /// One lies ready.
     pub fn made(&self) {
-        one(&self.made);
+        increment(&self.made);
         stats::add(Counter::PoolFilled, 1);
         stats::add(Counter::PoolIdle, 1);
     }
 
     /// One that lay ready was destroyed, and counted in `which`.
     pub fn destroyed(&self, which: &AtomicU64) {
-        one(which);
+        increment(which);
         stats::add(Counter::PoolEvicted, 1);
         stats::take(Counter::PoolIdle, 1);
     }
 
     /// One that lay ready was given back.
-    pub fn back(&self) {
+    pub fn returned(&self) {
         self.destroyed(&self.given_back);
         stats::add(Counter::PoolGivenBack, 1);
     }
 
     /// One was handed out, and librdmacm did not ask for it in the end.
     pub fn dropped(&self) {
-        one(&self.evicted);
+        increment(&self.evicted);
         stats::add(Counter::PoolEvicted, 1);
     }
 
@@ -115,6 +115,6 @@ impl Counts {
 }
 
 /// One more.
-pub fn one(counter: &AtomicU64) {
+pub fn increment(counter: &AtomicU64) {
     counter.fetch_add(1, Ordering::Relaxed);
 }

@@ -1,6 +1,6 @@
 //! A creation: served from the pool, or noted so that the next ones can be.
 
-use super::counts::one;
+use super::counts::increment;
 use super::{abi_caps, bundle, caps, enabled, evict, recycle, ring, Ready};
 use crate::abi::verbs::{IbvPd, IbvQp, IbvQpInitAttr};
 use crate::boundary::shim::Shim;
@@ -115,7 +115,7 @@ pub unsafe fn begins(shim: &'static Shim, pd: *const IbvPd, attr: *mut IbvQpInit
         if let Taken::Hit { item, .. } = &taken {
             book.lives(&key, item.qp, item.caps);
             if book.recycled(item.qp) {
-                one(&pool.counts.used_again);
+                increment(&pool.counts.used_again);
             }
         }
         taken

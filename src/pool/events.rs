@@ -1,6 +1,6 @@
 //! Events that concern the pool: a device that goes away, and asynchronous events of ready ones.
 
-use super::counts::one;
+use super::counts::increment;
 use super::{enabled, evict, recycle};
 use crate::abi::cm::RdmaCmEvent;
 use crate::abi::verbs::{async_event, IbvAsyncEvent, IbvContext};
@@ -56,7 +56,7 @@ pub unsafe fn asynchronous(
         kind => async_event::is_qp(kind) && pool.with(shim, |book| book.any(|i| i.qp == element)),
     };
     if ours {
-        one(&pool.counts.events_dropped);
+        increment(&pool.counts.events_dropped);
     }
     ours
 }

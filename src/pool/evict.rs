@@ -1,6 +1,6 @@
 //! Ready ones go: before an object that they stand on, with their device, or because memory ran out.
 
-use super::counts::one;
+use super::counts::increment;
 use super::{channel, enabled, Pool, Ready, AT_EXIT};
 use crate::abi::verbs::{IbvCq, IbvQp};
 use crate::boundary::shim::Shim;
@@ -94,7 +94,7 @@ pub fn make_room(shim: &Shim, errno: i32) -> bool {
     });
     if held {
         evict(shim, Scope::All);
-        one(&pool.counts.rescued);
+        increment(&pool.counts.rescued);
     }
     held
 }

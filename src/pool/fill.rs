@@ -1,6 +1,6 @@
 //! The keeper's part: makes ahead, and gives back what nobody needs.
 
-use super::counts::one;
+use super::counts::increment;
 use super::{abi_caps, caps, channel, enabled, evict, recycle, Own, Ready};
 use crate::abi::verbs::{
     IbvCompChannel, IbvContext, IbvCq, IbvDeviceAttr, IbvPd, IbvQpInitAttr, IbvSrq,
@@ -39,7 +39,7 @@ pub fn work(shim: &'static Shim) -> Option<Instant> {
             Job::Wait(until) => return until,
             Job::Drop { flight, item } => {
                 evict::destroy(item);
-                pool.counts.back();
+                pool.counts.returned();
                 pool.with(shim, |book| book.end(flight));
             }
             Job::Close { flight, pairs } => {
@@ -82,7 +82,7 @@ fn make(shim: &'static Shim, flight: u64, key: &Key, measure: bool, pair: Option
             }
         }
         Err(errno) => {
-            one(&pool.counts.not_made);
+            increment(&pool.counts.not_made);
             pool.with(shim, |book| book.failed(flight, Instant::now()));
             evict::make_room(shim, errno);
         }

@@ -1,7 +1,7 @@
 //! Recycling: a queue pair that the program destroys is parked, and given out again later. What may come
 //! back and when is decided in `cmshim_core::pool`; here it is moved to RESET, and devices are tried out.
 
-use super::counts::one;
+use super::counts::increment;
 use super::probe::{is_reset, Probe};
 use super::{enabled, ring};
 use crate::abi::cm::{RdmaCmEvent, RdmaCmId};
@@ -57,7 +57,7 @@ pub unsafe fn parks(shim: &'static Shim, qp: *mut IbvQp, record: Option<&QpRecor
     });
     pool.tell_landed();
     if parked {
-        one(&pool.counts.parked);
+        increment(&pool.counts.parked);
         stats::add(Counter::PoolRecycled, 1);
         stats::add(Counter::PoolIdle, 1);
         ring(shim, now);
