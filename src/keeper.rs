@@ -7,6 +7,7 @@ use crate::pool::fill;
 use crate::reasons::{emit, waits};
 use crate::stats::now_ns;
 use crate::sys;
+use crate::tap;
 use crate::tenant;
 use cmshim_core::codes::errno;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -116,7 +117,7 @@ fn keep(shim: &'static Shim) {
                 state.watch.tenants_at(when);
             }
         });
-        if let Some(when) = tenant::check::overdue(shim) {
+        if let Some(when) = tenant::check::overdue(shim, tap::refused_at) {
             state.watch.tenants_at(when);
         }
         if told.is_none() {

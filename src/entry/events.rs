@@ -7,7 +7,7 @@ use crate::pool;
 use crate::real;
 use crate::reasons::events;
 use crate::stats::{self, Entry, LazyNow};
-use crate::tap::flood;
+use crate::tap::{self, flood};
 use crate::tenant;
 use cmshim_core::codes::event as ev;
 use libc::c_int;
@@ -32,7 +32,7 @@ pub unsafe extern "C-unwind" fn rdma_get_cm_event(
             tenant::check::clean_up(&here);
             call.shim()
                 .into_iter()
-                .for_each(tenant::check::without_keeper);
+                .for_each(|shim| tenant::check::without_keeper(shim, tap::refused_at));
             tenant::seats_by_handle::nothing_served();
         }
         // SAFETY: the program's own arguments, unchanged.

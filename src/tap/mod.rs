@@ -30,3 +30,12 @@ pub use channel::Tap;
 pub use commands::write;
 pub use lifetime::{channel_ends, channel_made, fork_child, more, Shared};
 pub use table::find;
+
+use crate::real::ucm::{self, KernelFd};
+use libc::c_int;
+
+/// Does the kernel take no command from this thread on the channel that the program knows by this descriptor, batched or not?
+pub fn refused_at(channel: c_int) -> bool {
+    let as_it_is = KernelFd(channel);
+    ucm::refused(find(channel).map_or(as_it_is, Tap::kernel))
+}

@@ -76,6 +76,22 @@ struct Pending {
     _kept: Box<Kept>,
 }
 
+impl Pending {
+    /// The request, if nobody has answered it and this thread may. Called with the lock held, without which nobody takes it out: so the
+    /// event is not acked meanwhile.
+    fn take_if_mine(&mut self, refused_at: fn(c_int) -> bool) -> Option<Open> {
+        self.deadline = None;
+        let open = self.open.as_mut()?;
+        // SAFETY: not acked, so the event and its id are alive, and the id's channel with them.
+        let channel = unsafe { (*(*(open.event as *const RdmaCmEvent)).id).channel.as_ref() };
+        open.late = channel.is_some_and(|channel| refused_at(channel.fd));
+        match open.late {
+            true => None,
+            false => self.open.take(),
+        }
+    }
+}
+
 /// A request that nobody has answered.
 struct Open {
     /// Its address.
@@ -83,6 +99,9 @@ struct Open {
     ask: Ask,
     /// The policy would have refused it, and told so.
     observed: bool,
+    /// Its time is up, and the kernel takes no command on its channel from the keeper, whose credentials are not those that
+    /// the channel was opened with: the thread that asks refuses it, as soon as the check is over.
+    late: bool,
 }
 
 /// What the check's pointers lead to: copies, since the keeper may destroy the id meanwhile.
@@ -130,6 +149,11 @@ pub unsafe fn refuses(event: *mut RdmaCmEvent) -> bool {
     match (guard::run(|| take_back(shim, token)).flatten(), answer) {
         // It took too long: the request was refused meanwhile.
         (None, _) => true,
+        (Some(open), _) if open.late => {
+            // SAFETY: as promised by the caller.
+            unsafe { refuse(shim, &open, No::Late) };
+            true
+        }
         (Some(open), 0) => {
             guard::run(|| decide::by_program(shim, &open.ask, open.observed, None));
             false
@@ -182,6 +206,7 @@ unsafe fn put_down(shim: &'static Shim, event: *mut RdmaCmEvent) -> (u64, cmshim
         event: event as usize,
         ask,
         observed: seat.is_some_and(|held| held.seat.observed),
+        late: false,
     };
     let token = {
         let mut inner = lock(&shim.state().tenants.checks.0);
@@ -220,29 +245,33 @@ pub fn clean_up(here: *const u8) {
     ASKING.with(|a| a.set(None));
     let Some(shim) = shim::existing() else { return };
     if let Some(open) = guard::run(|| take_back(shim, token)).flatten() {
+        let how = if open.late { No::Late } else { No::Left };
         // SAFETY: an event that only this thread knew.
-        unsafe { refuse(shim, &open, No::Left) };
+        unsafe { refuse(shim, &open, how) };
     }
 }
 
 /// Where the keeper could not be started, a thread that takes events does this part of its work.
-pub fn without_keeper(shim: &'static Shim) {
+pub fn without_keeper(shim: &'static Shim, refused_at: fn(c_int) -> bool) {
     if shim.config.threads && !keeper::runs(shim) {
-        overdue(shim);
+        overdue(shim, refused_at);
         guard::run(|| keeper::ensure(shim));
     }
 }
 
-/// Refuses what the program was asked about for too long; when the next one is due. By the keeper.
-pub fn overdue(shim: &'static Shim) -> Option<Instant> {
+/// Refuses what the program was asked about for too long; when the next one is due. By the keeper. `refused_at` tells whether the kernel takes no
+/// command from this thread on a channel that the program knows by this descriptor.
+pub fn overdue(shim: &'static Shim, refused_at: fn(c_int) -> bool) -> Option<Instant> {
     let now = Instant::now();
     loop {
         let due = guard::run(|| {
             let mut inner = lock(&shim.state().tenants.checks.0);
-            let mut late = inner.pending.values_mut();
-            late.find(|p| p.open.is_some() && p.deadline.is_some_and(|d| d <= now))?
-                .open
-                .take()
+            let overdue = |p: &&mut Pending| p.deadline.is_some_and(|d| d <= now);
+            inner
+                .pending
+                .values_mut()
+                .filter(overdue)
+                .find_map(|p| p.take_if_mine(refused_at))
         });
         let Some(open) = due.flatten() else { break };
         // SAFETY: it was taken out above, so nobody else answers it; the check has copies of what it looks at.
