@@ -133,8 +133,10 @@ unsafe fn key(id: *const RdmaCmId, pd: *const IbvPd, attr: *const IbvQpInitAttr)
 /// Brings a bundle's channels to the lowest free numbers, in the order of their creation.
 fn served(shim: &Shim, frame: usize, key: Key, ready: Ready) -> Option<Now> {
     let own = ready.own?;
-    if !own.channels.into_iter().all(channel::bring_down) {
-        evict::destroy(ready);
+    // SAFETY: the book has just handed this one out, so its channels are the pool's until librdmacm asks for them.
+    if !unsafe { own.channels.into_iter().all(|at| channel::bring_down(at)) } {
+        // SAFETY: nobody asked for any of it yet, and the book does not have it.
+        unsafe { evict::destroy(ready) };
         return None;
     }
     // From here on they are the program's: what stands on them later is none of the pool's business.
@@ -266,13 +268,15 @@ fn drop_rest(shim: &Shim) {
     };
     let left = |piece: Piece| next <= piece;
     if left(Piece::QueuePair) {
-        evict::destroy_qp(ready.qp());
+        // SAFETY: it was not handed out, and `set` has made this thread forget it.
+        unsafe { evict::destroy_qp(ready.qp()) };
         shim.state().pool.counts.dropped();
     }
     for (piece, cq) in [(Piece::ReceiveCq, own.cqs[0]), (Piece::SendCq, own.cqs[1])] {
         if left(piece) {
             shim.state().pool.with(shim, |book| book.cq_gone(cq));
-            evict::destroy_cq(cq);
+            // SAFETY: it was not handed out; the queue pair on it is destroyed, as it comes after it.
+            unsafe { evict::destroy_cq(cq) };
         }
     }
     for (piece, at) in [
@@ -280,7 +284,8 @@ fn drop_rest(shim: &Shim) {
         (Piece::SendChannel, own.channels[1]),
     ] {
         if left(piece) {
-            channel::close(at);
+            // SAFETY: it was not handed out; the completion queue on it is destroyed, as it comes after it.
+            unsafe { channel::close(at) };
         }
     }
 }

@@ -25,7 +25,8 @@ static INODE: [AtomicU64; 2] = [AtomicU64::new(0), AtomicU64::new(0)];
 pub fn open_pair(context: *mut IbvContext) -> Option<Pair> {
     let first = open_high(context)?;
     let Some(second) = open_high(context) else {
-        close(first);
+        // SAFETY: made above, and nobody has it yet.
+        unsafe { close(first) };
         return None;
     };
     Some([first, second])
@@ -49,10 +50,13 @@ fn open_high(context: *mut IbvContext) -> Option<usize> {
     for (known, now) in INODE.iter().zip(inode(fd)) {
         known.store(now, Ordering::Relaxed);
     }
-    if fd < least && move_to(channel, least) {
-        return Some(channel as usize);
+    // SAFETY: the real library just made it, and nobody has it yet.
+    unsafe {
+        if fd < least && move_to(channel, least) {
+            return Some(channel as usize);
+        }
+        close(channel as usize);
     }
-    close(channel as usize);
     None
 }
 
@@ -77,9 +81,13 @@ fn inode(fd: c_int) -> [u64; 2] {
 }
 
 /// Gives the channel the lowest free number; false if it is not what it was, or no number is free.
-pub fn bring_down(channel: usize) -> bool {
+///
+/// # Safety
+/// The channel is alive and belongs to the pool.
+pub unsafe fn bring_down(channel: usize) -> bool {
     let channel = channel as *mut IbvCompChannel;
-    is_own(channel) && move_to(channel, 0)
+    // SAFETY: as promised by the caller.
+    unsafe { is_own(channel) && move_to(channel, 0) }
 }
 
 /// The program has it from now on.
@@ -88,8 +96,11 @@ pub fn handed_out() {
 }
 
 /// Gives the channel the lowest free number that is not below `least`. Nobody waits on the old one.
-fn move_to(channel: *mut IbvCompChannel, least: c_int) -> bool {
-    // SAFETY: the channel is the pool's own; fcntl and close touch only its descriptor.
+///
+/// # Safety
+/// The channel is alive and belongs to the pool.
+unsafe fn move_to(channel: *mut IbvCompChannel, least: c_int) -> bool {
+    // SAFETY: the channel is alive, as promised by the caller; fcntl and close touch only its descriptor.
     unsafe {
         let old = (*channel).fd;
         let new = libc::fcntl(old, libc::F_DUPFD_CLOEXEC, least);
@@ -104,8 +115,11 @@ fn move_to(channel: *mut IbvCompChannel, least: c_int) -> bool {
 
 /// Is the channel's descriptor still one of a channel? A program that closes all descriptors that it
 /// did not open itself may have closed it, and the number may be another file's now.
-fn is_own(channel: *const IbvCompChannel) -> bool {
-    // SAFETY: the channel is the pool's own.
+///
+/// # Safety
+/// The channel is alive.
+unsafe fn is_own(channel: *const IbvCompChannel) -> bool {
+    // SAFETY: as promised by the caller.
     let fd = unsafe { (*channel).fd };
     // The name that the kernel gives it (`ufile_alloc`, drivers/infiniband/core/uverbs_std_types_async_fd.c
     // and uverbs_std_types_cq.c: "[infinibandevent]").
@@ -116,16 +130,30 @@ fn is_own(channel: *const IbvCompChannel) -> bool {
     }
 }
 
-/// Closes a channel of the pool, on which no completion queue stands any more.
-pub fn close(channel: usize) {
+/// Closes a channel of the pool.
+///
+/// # Safety
+/// It is alive, belongs to the pool, is not used any more, and no completion queue stands on it.
+pub unsafe fn close(channel: usize) {
     OURS.fetch_sub(1, Ordering::Relaxed);
     let at = channel as *mut IbvCompChannel;
-    if !is_own(at) {
-        // SAFETY: the channel is the pool's own. Its number is not, any more: nothing is to be closed.
-        unsafe { (*at).fd = -1 };
+    // SAFETY: the channel is alive, as promised by the caller, until the last of these calls.
+    unsafe {
+        if !is_own(at) {
+            // Its number is another file's: nothing is to be closed.
+            (*at).fd = -1;
+        }
+        if let Some(destroy) = real::ibv_destroy_comp_channel() {
+            destroy(at);
+        }
     }
-    if let Some(destroy) = real::ibv_destroy_comp_channel() {
-        // SAFETY: the channel is the pool's own, and is forgotten with this call.
-        unsafe { destroy(at) };
+}
+
+/// # Safety
+/// As `close`, for each of them.
+pub unsafe fn close_all(channels: impl IntoIterator<Item = usize>) {
+    for channel in channels {
+        // SAFETY: as promised by the caller, each is closed once.
+        unsafe { close(channel) };
     }
 }

@@ -18,10 +18,12 @@ pub fn evict(shim: &Shim, scope: Scope) -> bool {
     let pool = &shim.state().pool;
     let evicted = pool.with(shim, |book| book.evict(scope));
     for item in evicted.items {
-        destroy(item);
+        // SAFETY: the book has just given it up, and knows it no more.
+        unsafe { destroy(item) };
         pool.counts.destroyed(&pool.counts.evicted);
     }
-    evicted.pairs.into_iter().flatten().for_each(channel::close);
+    // SAFETY: the book has just given these channels up, and nothing stands on them.
+    unsafe { channel::close_all(evicted.pairs.into_iter().flatten()) };
     pool.with(shim, |book| book.end(evicted.flight));
     pool.tell_landed();
     let of_device = u32::from(matches!(scope, Scope::All | Scope::Context(_)));
@@ -48,10 +50,12 @@ pub fn empty(shim: &Shim, limit: Duration) {
     let evicted = lock(&pool.book).as_mut().map(|b| b.evict(Scope::All));
     let Some(evicted) = evicted else { return };
     for item in evicted.items {
-        destroy(item);
+        // SAFETY: the book has just given it up, and knows it no more.
+        unsafe { destroy(item) };
         pool.counts.destroyed(&pool.counts.evicted);
     }
-    evicted.pairs.into_iter().flatten().for_each(channel::close);
+    // SAFETY: the book has just given these channels up, and nothing stands on them.
+    unsafe { channel::close_all(evicted.pairs.into_iter().flatten()) };
     if let Some(book) = lock(&pool.book).as_mut() {
         book.end(evicted.flight);
     }
@@ -101,27 +105,39 @@ pub fn make_room(shim: &Shim, errno: i32) -> bool {
 
 /// Destroys one that was taken off the shelf, with all that was made with it. A device that is gone is no
 /// error of these calls; after another one the object is left to the kernel.
+///
+/// # Safety
+/// All of it is alive, belongs to the pool, and is not used any more: the book does not have it.
 #[inline(never)]
-pub fn destroy(item: Ready) {
-    destroy_qp(item.qp());
-    if let Some(own) = item.own {
-        own.cqs.into_iter().for_each(destroy_cq);
-        own.channels.into_iter().for_each(channel::close);
+pub unsafe fn destroy(item: Ready) {
+    // SAFETY: as promised by the caller; what stands on another object goes before it.
+    unsafe {
+        destroy_qp(item.qp());
+        if let Some(own) = item.own {
+            own.cqs.into_iter().for_each(|cq| destroy_cq(cq));
+            channel::close_all(own.channels);
+        }
     }
 }
 
 /// Destroys a queue pair of the pool.
-pub fn destroy_qp(qp: *mut IbvQp) {
+///
+/// # Safety
+/// It is alive, belongs to the pool, and is not used any more.
+pub unsafe fn destroy_qp(qp: *mut IbvQp) {
     if let Some(real) = real::ibv_destroy_qp() {
-        // SAFETY: a ready one belongs to the pool, and nobody else knows it.
+        // SAFETY: as promised by the caller.
         unsafe { real(qp) };
     }
 }
 
 /// Destroys a completion queue of the pool.
-pub fn destroy_cq(cq: usize) {
+///
+/// # Safety
+/// It is alive, belongs to the pool, is not used any more, and no queue pair stands on it.
+pub unsafe fn destroy_cq(cq: usize) {
     if let Some(real) = real::ibv_destroy_cq() {
-        // SAFETY: it belongs to the pool, and nobody else knows it.
+        // SAFETY: as promised by the caller.
         unsafe { real(cq as *mut IbvCq) };
     }
 }

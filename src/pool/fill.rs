@@ -38,12 +38,14 @@ pub fn work(shim: &'static Shim) -> Option<Instant> {
         match pool.with(shim, next) {
             Job::Wait(until) => return until,
             Job::Drop { flight, item } => {
-                evict::destroy(item);
+                // SAFETY: the book has given it up with this job.
+                unsafe { evict::destroy(item) };
                 pool.counts.returned();
                 pool.with(shim, |book| book.end(flight));
             }
             Job::Close { flight, pairs } => {
-                pairs.into_iter().flatten().for_each(channel::close);
+                // SAFETY: the book has given these channels up with this job, and nothing stands on them.
+                unsafe { channel::close_all(pairs.into_iter().flatten()) };
                 pool.with(shim, |book| book.end(flight));
             }
             Job::Probe { flight, context } => {
@@ -66,7 +68,8 @@ pub fn work(shim: &'static Shim) -> Option<Instant> {
 fn make(shim: &'static Shim, flight: u64, key: &Key, measure: bool, pair: Option<Pair>) {
     let pool = &shim.state().pool;
     let made = if measure && !room(shim, key) {
-        pair.into_iter().flatten().for_each(channel::close);
+        // SAFETY: the job brought the channels, and nothing stands on them.
+        unsafe { channel::close_all(pair.into_iter().flatten()) };
         Err(0)
     } else {
         // SAFETY: the flight holds back the destruction of all objects that the key names.
@@ -76,7 +79,8 @@ fn make(shim: &'static Shim, flight: u64, key: &Key, measure: bool, pair: Option
         Ok(item) => {
             pool.counts.made();
             if let Some(item) = pool.with(shim, |book| book.arrived(flight, item)) {
-                evict::destroy(item);
+                // SAFETY: just made, and the book does not take it.
+                unsafe { evict::destroy(item) };
                 pool.counts.destroyed(&pool.counts.evicted);
                 pool.with(shim, |book| book.end(flight));
             }
@@ -122,16 +126,16 @@ unsafe fn create(key: &Key, pair: Option<Pair>) -> Result<Ready, i32> {
     // SAFETY: as promised by the caller; the channels are the pool's own.
     unsafe {
         let receive = create_cq(key, key.caps.recv_wr, channels[0]).inspect_err(|_| {
-            channels.into_iter().for_each(channel::close);
+            channel::close_all(channels);
         })?;
         let send = create_cq(key, key.caps.send_wr, channels[1]).inspect_err(|_| {
             evict::destroy_cq(receive);
-            channels.into_iter().for_each(channel::close);
+            channel::close_all(channels);
         })?;
         let cqs = [receive, send];
         create_qp(key, receive, send, Some(Own { channels, cqs })).inspect_err(|_| {
-            cqs.into_iter().for_each(evict::destroy_cq);
-            channels.into_iter().for_each(channel::close);
+            cqs.into_iter().for_each(|cq| evict::destroy_cq(cq));
+            channel::close_all(channels);
         })
     }
 }

@@ -54,7 +54,8 @@ pub fn make(place: Place, header: &Header, readers: Readers) -> Result<Made, i32
     match link(&file, &place, header) {
         Ok(name) => Ok(Made { words, place, name }),
         Err(errno) => {
-            unmap(words);
+            // SAFETY: nobody else has the words yet, and this is their last use.
+            unsafe { unmap(words) };
             Err(errno)
         }
     }
@@ -66,10 +67,14 @@ impl Made {
         self.words
     }
 
-    /// It is not needed: another thread was faster. Nobody may have used the words.
-    pub fn discard(self) {
+    /// It is not needed: another thread was faster.
+    ///
+    /// # Safety
+    /// What `words` gave out is not used any more: the memory goes.
+    pub unsafe fn discard(self) {
         self.place.unlink(&self.name);
-        unmap(self.words);
+        // SAFETY: from `map`, and not in use, as promised by the caller.
+        unsafe { unmap(self.words) };
     }
 }
 
@@ -129,8 +134,10 @@ fn map(file: &OwnedFd) -> Result<&'static Words, i32> {
     }
 }
 
-fn unmap(words: &'static Words) {
-    // SAFETY: from `map`, and not in use: see the callers.
+/// # Safety
+/// The words come from `map`, and nobody uses them any more.
+unsafe fn unmap(words: &'static Words) {
+    // SAFETY: a whole mapping of this size, which nobody uses: as promised by the caller.
     unsafe { libc::munmap(std::ptr::from_ref(words).cast_mut().cast::<c_void>(), BYTES) };
 }
 

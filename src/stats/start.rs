@@ -44,7 +44,8 @@ fn make(shim: &Shim, own: &Own) {
     match made(shim) {
         Ok(made) => {
             if !own.adopt(made.words()) {
-                made.discard();
+                // SAFETY: `adopt` has not taken the words, and nobody else has seen them.
+                unsafe { made.discard() };
             }
         }
         Err(why) => {
