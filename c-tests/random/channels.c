@@ -194,6 +194,15 @@ static void until_there(int n)
     }
 }
 
+/* Does a set still have to tell of something? Where another thread makes a channel readable, a poll of the channel sees that a
+ * moment before the sets around it do: the kernel tells them last (`ep_insert`, fs/eventpoll.c). */
+static int lacks(int n, const int *seen)
+{
+    for (int i = 0; i < ITEMS; i++)
+        if (sets[n].items[i].used && has_to(&sets[n].items[i]) == 1 && !seen[i]) return 1;
+    return 0;
+}
+
 void wait_at_set(const struct step *s)
 {
     int n = pick(s->a, SETS, set_open), seen[ITEMS] = {0}, count;
@@ -201,9 +210,13 @@ void wait_at_set(const struct step *s)
     char line[200] = "";
     if (n == NONE) return;
     until_there(n);
-    do count = epoll_wait(sets[n].fd, got, ITEMS, 0);
-    while (count < 0 && errno == EINTR);
-    for (int i = 0; i < count; i++) seen[got[i].data.u64] = got[i].events;
+    for (int left = within(500);; left--) {
+        do count = epoll_wait(sets[n].fd, got, ITEMS, 0);
+        while (count < 0 && errno == EINTR);
+        for (int i = 0; i < count; i++) seen[got[i].data.u64] |= got[i].events;
+        if (!left || !lacks(n, seen)) break;
+        usleep(1000);
+    }
     for (int i = 0; i < ITEMS; i++) {
         struct item *item = &sets[n].items[i];
         if (!item->used) continue;
