@@ -194,8 +194,8 @@ static void until_there(int n)
     }
 }
 
-/* Does a set still have to tell of something? Where another thread makes a channel readable, a poll of the channel sees that a
- * moment before the sets around it do: the kernel tells them last (`ep_insert`, fs/eventpoll.c). */
+/* Does a set still have to tell of something? `until_there` sees that a channel is readable, which an older event may make it. The edge of a newer
+ * one comes as soon as the thread that reads events has read it (events.mode = "thread", or a policy). */
 static int lacks(int n, const int *seen)
 {
     for (int i = 0; i < ITEMS; i++)
