@@ -146,10 +146,12 @@ impl Place {
     pub fn thin_out(&self) {
         // The descriptor's own name: the directory is the one that was checked.
         let of_process = |name: &OsStr| name.to_str().is_some_and(|n| places::pid_of(n).is_some());
-        let Ok(names) = sys::list::some(sys::descriptor_path(self.fd()), of_process, LISTED) else {
+        let Ok(listed) = sys::list::some(sys::descriptor_path(self.fd()), of_process, LISTED)
+        else {
             return;
         };
-        let names: Vec<CString> = names
+        let names: Vec<CString> = listed
+            .names
             .into_iter()
             .filter_map(|name| CString::new(name.as_bytes()).ok())
             .collect();

@@ -8,18 +8,26 @@ use std::path::Path;
 
 /// All names but "." and "..".
 pub fn names(path: impl AsRef<Path>) -> Result<Vec<OsString>> {
-    some(path, |_| true, usize::MAX)
+    some(path, |_| true, usize::MAX).map(|listed| listed.names)
 }
 
-/// The names that are wanted, up to a number. A program may close descriptors that it does not know (another thread of it, just
+/// What was found in a directory.
+pub struct Listed {
+    pub names: Vec<OsString>,
+    /// Was every name looked at?
+    pub whole: bool,
+}
+
+/// The names that are wanted, among the first so many. A program may close descriptors that it does not know (another thread of it, just
 /// now): std's way of reading a directory panics then, this one ends early.
 pub fn some(
     path: impl AsRef<Path>,
     wanted: impl Fn(&OsStr) -> bool,
     most: usize,
-) -> Result<Vec<OsString>> {
+) -> Result<Listed> {
     let path = CString::new(path.as_ref().as_os_str().as_bytes())?;
     let mut names = Vec::new();
+    let mut seen = 0;
     // SAFETY: NUL-terminated name. The stream is used by this thread only; an entry is valid, and its name ends with
     // NUL, until the next one is read.
     unsafe {
@@ -29,16 +37,21 @@ pub fn some(
         }
         while let Some(entry) = libc::readdir64(stream).as_ref() {
             let name = CStr::from_ptr(entry.d_name.as_ptr()).to_bytes();
-            if name != b"." && name != b".." && wanted(OsStr::from_bytes(name)) {
-                names.push(OsString::from_vec(name.to_vec()));
+            if name == b"." || name == b".." {
+                continue;
             }
-            if names.len() >= most {
+            seen += 1;
+            if seen > most {
                 break;
+            }
+            if wanted(OsStr::from_bytes(name)) {
+                names.push(OsString::from_vec(name.to_vec()));
             }
         }
         libc::closedir(stream);
     }
-    Ok(names)
+    let whole = seen <= most;
+    Ok(Listed { names, whole })
 }
 
 #[cfg(test)]
@@ -60,5 +73,13 @@ mod tests {
             names("/no/such").map_err(|e| e.raw_os_error()),
             Err(Some(libc::ENOENT))
         );
+        let few = some("/usr", |_| false, expected.len() - 1).expect("/usr");
+        assert_eq!(
+            (few.names.len(), few.whole),
+            (0, false),
+            "names that nobody wants are looked at too"
+        );
+        let all = some("/usr", |_| true, expected.len()).expect("/usr");
+        assert_eq!((all.names.len(), all.whole), (expected.len(), true));
     }
 }

@@ -3,10 +3,13 @@
 use super::load::{status, was_stderr};
 use crate::boundary::guard::{block_signals, errno, restore_signals};
 use libc::{c_int, stat};
+use std::ffi::OsStr;
 use std::fs::{File, OpenOptions};
 use std::mem::MaybeUninit;
 use std::os::fd::{AsRawFd, RawFd};
+use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
+use std::path::{Path, PathBuf};
 
 const STDERR: RawFd = 2;
 
@@ -19,14 +22,30 @@ pub type Errno = c_int;
 /// A link is followed only if it is this user's or root's: somebody else's, in a directory that he may write, could lead
 /// to any file. As fs.protected_symlinks has it, where that is on.
 pub fn to_file(path: &str, line: &str) -> Result<(), Errno> {
-    let file = match opened(path, libc::O_NOFOLLOW) {
-        Err(libc::ELOOP) if is_trusted_link(path) => opened(path, 0),
-        other => other,
-    }?;
-    put(file.as_raw_fd(), line)
+    put(through_links(path)?.as_raw_fd(), line)
 }
 
-fn opened(path: &str, links: c_int) -> Result<File, Errno> {
+/// As many links in a row as the kernel follows (`MAXSYMLINKS`, include/linux/namei.h).
+const LINKS: usize = 40;
+
+/// Each link is read through the descriptor by which its owner was asked: another one may have its name meanwhile.
+fn through_links(path: &str) -> Result<File, Errno> {
+    let mut path = PathBuf::from(path);
+    for _ in 0..LINKS {
+        match opened(&path, libc::O_NOFOLLOW) {
+            Err(libc::ELOOP) => {}
+            other => return other,
+        }
+        match trusted_target(&path)? {
+            // From the directory of the link, if it is relative.
+            Some(target) => path = path.parent().unwrap_or(Path::new("")).join(target),
+            None => return opened(&path, 0),
+        }
+    }
+    Err(libc::ELOOP)
+}
+
+fn opened(path: &Path, links: c_int) -> Result<File, Errno> {
     OpenOptions::new()
         .append(true)
         .create(true)
@@ -36,10 +55,35 @@ fn opened(path: &str, links: c_int) -> Result<File, Errno> {
         .map_err(|e| e.raw_os_error().unwrap_or(libc::EIO))
 }
 
-fn is_trusted_link(path: &str) -> bool {
+/// Where a link leads; `None` for one of /proc (/dev/stderr leads to it), where nobody makes links and whose text is no path. ELOOP for
+/// a link of somebody else.
+fn trusted_target(path: &Path) -> Result<Option<PathBuf>, Errno> {
+    let link = OpenOptions::new()
+        .read(true)
+        .custom_flags(libc::O_PATH | libc::O_NOFOLLOW | libc::O_CLOEXEC)
+        .open(path)
+        .map_err(|e| e.raw_os_error().unwrap_or(libc::EIO))?;
     // SAFETY: no argument, never fails.
     let uid = unsafe { libc::geteuid() };
-    std::fs::symlink_metadata(path).is_ok_and(|link| link.uid() == uid || link.uid() == 0)
+    if !link.metadata().is_ok_and(|l| [0, uid].contains(&l.uid())) {
+        return Err(libc::ELOOP);
+    }
+    let mut text = [0u8; libc::PATH_MAX as usize];
+    // SAFETY: zeroed is a valid value of the plain structure; our own open descriptor, an empty NUL-terminated name, and a
+    // buffer of that length.
+    let length = unsafe {
+        let mut system: libc::statfs = std::mem::zeroed();
+        if libc::fstatfs(link.as_raw_fd(), &mut system) != 0 {
+            return Err(errno());
+        }
+        if system.f_type == libc::PROC_SUPER_MAGIC {
+            return Ok(None);
+        }
+        let at = text.as_mut_ptr().cast();
+        libc::readlinkat(link.as_raw_fd(), c"".as_ptr(), at, text.len())
+    };
+    let length = usize::try_from(length).map_err(|_| errno())?;
+    Ok(Some(OsStr::from_bytes(&text[..length]).into()))
 }
 
 /// Writes a line to stderr, if descriptor 2 is still a place for messages.
@@ -228,7 +272,31 @@ mod tests {
         // Only root can make a link somebody else's.
         if std::os::unix::fs::lchown(&link, Some(65534), None).is_ok() {
             assert_eq!(to_file(&link, "lost\n"), Err(libc::ELOOP));
+            let second = dir.join("second").to_str().unwrap().to_owned();
+            std::os::unix::fs::symlink("link", &second).unwrap();
+            assert_eq!(
+                to_file(&second, "lost\n"),
+                Err(libc::ELOOP),
+                "our link to it"
+            );
         }
+        let missing = dir.join("missing").to_str().unwrap().to_owned();
+        std::os::unix::fs::symlink(dir.join("made"), &missing).unwrap();
+        assert!(
+            to_file(&missing, "four\n").is_ok(),
+            "a link to a file that is to be made"
+        );
+        assert_eq!(std::fs::read_to_string(dir.join("made")).unwrap(), "four\n");
+        let circle = dir.join("circle").to_str().unwrap().to_owned();
+        std::os::unix::fs::symlink("circle", &circle).unwrap();
+        assert_eq!(to_file(&circle, "lost\n"), Err(libc::ELOOP));
+        let (reader, writer) = pipe();
+        let number = format!("/proc/self/fd/{}", writer.as_raw_fd());
+        let kernels = dir.join("kernels").to_str().unwrap().to_owned();
+        std::os::unix::fs::symlink(&number, &kernels).unwrap();
+        assert!(to_file(&kernels, "five\n").is_ok(), "as /dev/stderr");
+        drop(writer);
+        assert_eq!(std::io::read_to_string(reader).unwrap(), "five\n");
         assert!(std::fs::read_to_string(&path).unwrap().ends_with("three\n"));
         std::fs::remove_dir_all(&dir).unwrap();
     }

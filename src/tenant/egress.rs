@@ -117,7 +117,7 @@ pub fn sockets_pass_by(shim: &Shim) -> bool {
         };
         log::error!(
             "tenant.policy cannot be kept for rsockets: librdmacm calls its own functions past cmshim \
-             (linked with -Bsymbolic-functions); {then}"
+             (linked with -Bsymbolic-functions?); {then}"
         );
     }
     super::configured(shim) && enforced

@@ -43,8 +43,11 @@ const BYTES: usize = size_of::<Table>();
 const _: () = assert!(BYTES == cmshim_core::tenant::share::BYTES);
 const _: () = assert!(size_of::<Row>() == ROW_WORDS * 8);
 const ATTEMPTS: usize = 16;
-/// Of one policy in one directory, of all users.
-pub const MOST_FILES: usize = 16_384;
+/// Of one policy in one directory, of all users. Each connect of a tenant with a limit opens all of them: more than anybody needs
+/// (a user needs one for 512 processes) would slow it.
+pub const MOST_FILES: usize = 1_024;
+/// Names of any kind in a directory of several users: any of them can make as many as he likes.
+const MOST_NAMES: usize = 16_384;
 
 /// A place in a file of this user.
 pub struct Joined {
@@ -137,13 +140,21 @@ fn any() -> u64 {
     RandomState::new().build_hasher().finish()
 }
 
-/// Names of files of one policy, of whomever they are. More than anybody needs are not looked at.
+/// Names of files of one policy, of whomever they are. E2BIG where there are more than anybody needs.
 pub fn names(place: &Place, beginning: &str) -> Result<Vec<CString>, i32> {
     let of_policy = |name: &OsStr| name.as_bytes().starts_with(beginning.as_bytes());
+    let most = match place.group()? {
+        Some(_) => MOST_NAMES,
+        None => usize::MAX,
+    };
     // The descriptor's own name: the directory is the one that was checked.
-    let all = sys::list::some(sys::descriptor_path(place.fd()), of_policy, MOST_FILES);
+    let all = sys::list::some(sys::descriptor_path(place.fd()), of_policy, most)
+        .map_err(|e| e.raw_os_error().unwrap_or(libc::EIO))?;
+    if !all.whole || all.names.len() > MOST_FILES {
+        return Err(libc::E2BIG);
+    }
     let mut names: Vec<CString> = all
-        .map_err(|e| e.raw_os_error().unwrap_or(libc::EIO))?
+        .names
         .into_iter()
         .filter_map(|name| CString::new(name.into_vec()).ok())
         .collect();

@@ -4,7 +4,7 @@
 //! They are read, never mapped: their owner may cut them at any time. Nothing that stands in them can do more than a claim
 //! of connections or of tokens, and a claim never lifts what others count.
 
-use super::map::{self, lives, MOST_FILES};
+use super::map::{self, lives};
 use crate::boundary::guard::errno;
 use crate::lock::lock;
 use crate::stats::place::{Place, UNSAFE};
@@ -141,9 +141,6 @@ impl Others {
             return Ok(());
         }
         let names = map::names(place, &self.beginning)?;
-        if names.len() >= MOST_FILES {
-            return Err(libc::E2BIG);
-        }
         let others = names.into_iter().filter(|name| *name != self.own);
         // A file with several names is one file; one of them may be our own.
         let mut inodes: HashSet<u64> = self.own_inode.into_iter().collect();

@@ -303,12 +303,7 @@ fn absurd_counts_lift_no_limit_and_end_nobody() {
 /// it, he does not count.
 #[test]
 fn more_files_than_can_be_read_refuse_and_do_not_lift() {
-    let Some(dir) = Shared::new("many") else {
-        return;
-    };
-    let (share, row) = dir.share();
-    let child = Child::of(OTHER, || {
-        let (_share, _) = dir.share();
+    too_many("many", |dir| {
         let own = dir.files().into_iter().find(|name| {
             // SAFETY: a NUL-terminated name.
             unsafe { libc::access(name.as_ptr(), libc::W_OK) == 0 }
@@ -316,12 +311,34 @@ fn more_files_than_can_be_read_refuse_and_do_not_lift() {
         let own = own.expect("his own").into_string().expect("text");
         let beginning = own.rsplit_once('-').expect("a number").0.to_owned();
         let length = fs::metadata(&own).expect("there").len();
-        (1..2_100).all(|n| {
+        (1..600).all(|n| {
             // Names of one file are one file.
             let link = fs::hard_link(&own, format!("{beginning}-f{n:015x}"));
             let file = fs::File::create(format!("{beginning}-{n:016x}")).expect("made");
             link.is_ok() && file.set_len(length).is_ok()
         })
+    });
+}
+
+/// The same for names that are no table's at all: they make each look into the directory long.
+#[test]
+fn more_names_than_can_be_listed_refuse_and_do_not_lift() {
+    too_many("others", |dir| {
+        let one = dir.0.join("one");
+        fs::File::create(&one).is_ok()
+            && (1..16_500).all(|n| fs::hard_link(&one, dir.0.join(n.to_string())).is_ok())
+    });
+}
+
+/// Another user makes so much that limits cannot be counted.
+fn too_many(name: &str, make: impl FnOnce(&Shared) -> bool) {
+    let Some(dir) = Shared::new(name) else {
+        return;
+    };
+    let (share, row) = dir.share();
+    let child = Child::of(OTHER, || {
+        let _share = dir.share();
+        make(&dir)
     });
     assert!(child.ended_well());
     assert_eq!(share.acquire(row, Some(2), false), Err(Short::Uncounted));
