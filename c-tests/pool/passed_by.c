@@ -1,6 +1,7 @@
 /* Creations that the pool has no say in, each kind so many times: all work as bare, and each is counted under its own reason.
- * usage: passed_by extended|type|plain */
+ * usage: passed_by extended|type|plain|allocators */
 #include "pool.h"
+#include <infiniband/mlx5dv.h>
 
 static struct rdma_event_channel *channel;
 
@@ -68,6 +69,30 @@ static void plain(struct rdma_cm_id *id, struct ibv_cq *cq)
     }
 }
 
+static void *never_called(size_t size, void *data)
+{
+    (void)size;
+    (void)data;
+    abort();
+}
+
+static void never_called_either(void *at, void *data)
+{
+    (void)at;
+    (void)data;
+    abort();
+}
+
+/* As `plain`, and again after functions of the program were set to allocate the device's buffers. */
+static void allocators(struct rdma_cm_id *id, struct ibv_cq *cq)
+{
+    struct mlx5dv_ctx_allocators own = {.alloc = never_called, .free = never_called_either};
+    plain(id, cq);
+    say("allocators: %d", mlx5dv_set_context_attr(id->verbs, MLX5DV_CTX_ATTR_BUF_ALLOCATORS, &own));
+    say_kernel_has("with allocators");
+    plain(id, cq);
+}
+
 int main(int argc, char **argv)
 {
     MUST(argc > 1 && (channel = rdma_create_event_channel()));
@@ -76,6 +101,7 @@ int main(int argc, char **argv)
     MUST(cq);
     if (!strcmp(argv[1], "extended")) extended(id, cq);
     else if (!strcmp(argv[1], "type")) type(id, cq);
+    else if (!strcmp(argv[1], "allocators")) allocators(id, cq);
     else plain(id, cq);
     TRY(ibv_destroy_cq(cq));
     rdma_destroy_id(id);

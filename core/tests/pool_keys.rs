@@ -163,3 +163,26 @@ fn nothing_lies_ready_where_only_the_programs_threads_may() {
     assert_eq!(book.take(&key(), now), Taken::Miss(Miss::Threads));
     assert!(fill(&mut book, &key(), now, &mut n).is_empty());
 }
+
+/// The same for one device of several, until it is closed.
+#[test]
+fn nothing_lies_ready_on_a_device_that_only_the_programs_threads_may_use() {
+    let now = Instant::now();
+    let (mut book, _front) = book(false);
+    let mut n = 0;
+    book.no_threads_on(key().context + 1);
+    assert!(
+        !fill(&mut book, &key(), now, &mut n).is_empty(),
+        "another device"
+    );
+    book.no_threads_on(key().context);
+    assert_eq!(book.take(&key(), now), Taken::Miss(Miss::Threads));
+    assert!(fill(&mut book, &key(), now, &mut n).is_empty());
+    book.closed(key().context);
+    book.opened(key().context);
+    book.pd(key().pd, key().context);
+    assert!(
+        !fill(&mut book, &key(), now, &mut n).is_empty(),
+        "opened again"
+    );
+}

@@ -10,6 +10,7 @@ mod connect;
 mod descriptors;
 mod events;
 mod ids;
+mod mlx5;
 mod multicast;
 mod objects;
 mod own;

@@ -136,7 +136,7 @@ fn pointer<F: Function>(what: &str, c: &str) -> String {
 
 pub fn lines() -> String {
     let real = crate::real::declarations();
-    assert_eq!(real.len(), 59, "update this number with real/mod.rs");
+    assert_eq!(real.len(), 60, "update this number with real/mod.rs");
     let mut lines: String = real.concat();
     lines += &crate::real::c_library::declarations().concat();
     lines += &pointer::<data::PollCq>("data::PollCq", "((struct ibv_context_ops *)0)->poll_cq");

@@ -11,7 +11,7 @@ use std::process::{Command, Stdio};
 
 /// What programs include.
 const LIBRARY: &str =
-    "#include <rdma/rdma_cma.h>\n#include <rdma/rdma_verbs.h>\n#include <rdma/rsocket.h>\n";
+    "#include <rdma/rdma_cma.h>\n#include <rdma/rdma_verbs.h>\n#include <rdma/rsocket.h>\n#include <infiniband/mlx5dv.h>\n";
 /// What librdmacm itself includes: the kernel's. (Both define the same names, so they are read apart.)
 const KERNEL: &str = "#include <rdma/rdma_user_cm.h>\n#include <rdma/ib_user_verbs.h>\n";
 

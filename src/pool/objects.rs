@@ -35,13 +35,27 @@ pub unsafe fn pd_made(shim: &Shim, pd: *const IbvPd) {
         let pool = &shim.state().pool;
         pool.with(shim, |book| {
             // One that was opened past us, by mlx5dv_open_device for example, may be one that only the program's own threads
-            // may use: its buffers come from functions of the program (mlx5dv_set_context_attr).
+            // may use: its buffers come from functions of the program.
             if book.is_open(context) {
                 book.pd(pd as usize, context);
                 book.belongs(context, device);
             }
         });
     }
+}
+
+/// Functions of the program allocate the buffers of the device's objects from now on, and may count on its own threads. Nothing
+/// lies ready on the device when this returns, and nothing is made ahead any more.
+pub fn own_allocators(shim: &Shim, context: *const IbvContext) {
+    if !enabled(shim) {
+        return;
+    }
+    let at = context as usize;
+    shim.state().pool.with(shim, |book| book.no_threads_on(at));
+    evict::evict(shim, Scope::Context(at));
+    log::info!(
+        "mlx5dv_set_context_attr: functions of the program allocate this device's buffers, so the pool makes nothing ahead on it"
+    );
 }
 
 /// A completion queue was created, or could not be destroyed.

@@ -174,4 +174,5 @@ real! {
     ibv_query_port(*mut IbvContext, u8, *mut PortAttr) -> c_int;
     ibv_query_gid(*mut IbvContext, u8, c_int, *mut IbvGid) -> c_int;
     ibv_dereg_mr(*mut IbvMr) -> c_int;
+    mlx5dv_set_context_attr(*mut IbvContext, libc::c_uint, *mut c_void) -> c_int;
 }

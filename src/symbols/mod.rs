@@ -8,6 +8,7 @@
 pub enum Lib {
     Rdmacm,
     Ibverbs,
+    Mlx5,
     #[cfg_attr(not(test), allow(dead_code))] // not looked up by this table
     C,
 }
@@ -18,6 +19,7 @@ impl Lib {
         match self {
             Lib::Rdmacm => c"librdmacm.so.1",
             Lib::Ibverbs => c"libibverbs.so.1",
+            Lib::Mlx5 => c"libmlx5.so.1",
             Lib::C => c"libc.so.6",
         }
     }
@@ -116,6 +118,9 @@ pub const SYMBOLS: &[Symbol] = symbols! {
     }
     Ibverbs c"IBVERBS_1.12" {
         ibv_reg_dmabuf_mr: "names a failure", "calls/ibv_reg_dmabuf_mr.c";
+    }
+    Mlx5 c"MLX5_1.2" {
+        mlx5dv_set_context_attr: "nothing is made ahead on a device whose buffers the program's functions allocate", "calls/mlx5dv_set_context_attr.c";
     }
 };
 

@@ -86,7 +86,10 @@ fn in_entries(start: &str) -> BTreeSet<String> {
                 .collect();
             let own = name.starts_with("cmshim_");
             let exported = start.contains("extern") && !own && !name.is_empty();
-            if name.starts_with("rdma_") || name.starts_with("ibv_") || exported {
+            let known = ["rdma_", "ibv_", "mlx5dv_"]
+                .iter()
+                .any(|p| name.starts_with(p));
+            if known || exported {
                 found.insert(name);
             }
         }

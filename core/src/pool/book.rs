@@ -38,6 +38,8 @@ impl<T> Shelf<T> {
 #[derive(Default)]
 pub(super) struct Context {
     gone: bool,
+    /// Only threads of the program may make and destroy its objects.
+    no_threads: bool,
     /// The device's address: it may be open more than once. 0: not known.
     pub(super) device: usize,
     /// Queue pairs and completion queues that may lie ready; `None`: not asked yet.
@@ -147,6 +149,11 @@ impl<T: Small> Book<T> {
         self.no_threads = true;
     }
 
+    /// As `no_threads`, for the objects of one device.
+    pub fn no_threads_on(&mut self, context: usize) {
+        self.contexts.entry(context).or_default().no_threads = true;
+    }
+
     /// The device is gone or failed: nothing is made on it any more.
     pub fn gone(&mut self, context: usize) {
         self.contexts.entry(context).or_default().gone = true;
@@ -161,7 +168,12 @@ impl<T: Small> Book<T> {
             && (key.srq == 0 || self.srqs.contains_key(&key.srq));
         if !matches!(key.qp_type, QPT_RC | QPT_UC) {
             Some(Miss::Type)
-        } else if self.no_threads {
+        } else if self.no_threads
+            || self
+                .contexts
+                .get(&key.context)
+                .is_some_and(|c| c.no_threads)
+        {
             Some(Miss::Threads)
         } else if !known {
             Some(Miss::Unknown)

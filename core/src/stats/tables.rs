@@ -99,7 +99,7 @@ table! {
         PoolType "pool_type" Count "queue pairs" "A type that the pool does not keep: neither RC nor UC";
         PoolUnknown "pool_unknown" Count "queue pairs" "A protection domain or queue that was not created through the shim in this process";
         PoolChanged "pool_changed" Count "queue pairs" "The device changed more of the attributes than the capabilities";
-        PoolThreads "pool_threads" Count "queue pairs" "The provider was told that the program has one thread, and takes no locks (MLX5_SINGLE_THREADED)";
+        PoolThreads "pool_threads" Count "queue pairs" "Only the program's own threads may: the provider takes no locks (MLX5_SINGLE_THREADED), or the program's functions allocate the buffers";
     }
 }
 
@@ -209,7 +209,7 @@ entries! {
     #[often] ibv_destroy_srq
     #[often] ibv_close_device
     #[often] rdma_init_qp_attr
-    rsocket
+    rsocket mlx5dv_set_context_attr
 }
 
 /// Numbers of events that are told apart; one more item takes all others.

@@ -74,6 +74,14 @@ by_passed pool_threads 6
 counted '.counters.pool_filled == 0'
 says program 'MLX5_SINGLE_THREADED=1: the pool is off'
 unset MLX5_SINGLE_THREADED
+# A device whose buffers the program's functions allocate: what was ready on it goes, and nothing more is made.
+OWN_PRELOAD=$pool/allocators.so
+alike allocators "$pool/passed_by" allocators
+shown program 'allocators: 0'
+by_passed pool_threads 6
+counted '.counters.pool_hits > 0'
+says program 'mlx5dv_set_context_attr: functions of the program allocate'
+unset OWN_PRELOAD
 alike threads "$pool/threads"
 says program 'pool: hits [1-9]'
 
