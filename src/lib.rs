@@ -23,3 +23,19 @@ mod symbols;
 mod sys;
 mod tap;
 mod tenant;
+
+use boundary::feature::Feature;
+
+/// The features, and what each has to do with the life of the process. The order is that in which state is made, the keeper works
+/// and forks are told of; exits go the other way: the pool ends what is being made before the last lines are written.
+static FEATURES: [Feature; 6] = [
+    keeper::FEATURE,
+    reasons::FEATURE,
+    pool::FEATURE,
+    Feature {
+        work_unguarded: |shim| tenant::check::overdue(shim, tap::refused_at),
+        ..tenant::FEATURE
+    },
+    tap::FEATURE,
+    stats::FEATURE,
+];

@@ -3,7 +3,6 @@
 //! The program must not notice: a full pipe, a closed reader, a full disk or a descriptor that
 //! became something else loses the line (it is counted), and nothing else happens.
 
-use crate::boundary::shim::Shim;
 use crate::sys::output;
 use cmshim_core::codes::errno;
 use cmshim_core::config::{self, Format};
@@ -25,18 +24,18 @@ struct Sink {
 }
 
 /// Makes the sink from the configuration and puts it behind `log`.
-pub fn install(shim: &Shim) {
+pub fn install(program: &str, settings: &config::Log) {
     let sink = Box::leak(Box::new(Sink {
-        program: shim.program.clone(),
+        program: program.to_owned(),
         settings: config::Log {
-            file: shim.config.log.file.clone().map(from_here),
-            ..shim.config.log.clone()
+            file: settings.file.clone().map(from_here),
+            ..settings.clone()
         },
         lost: AtomicU64::new(0),
         told: AtomicBool::new(false),
     }));
     if log::set_logger(sink).is_ok() {
-        log::set_max_level(filter(shim.config.log.level));
+        log::set_max_level(filter(settings.level));
     }
 }
 

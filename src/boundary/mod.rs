@@ -1,14 +1,15 @@
 //! Between the exported C symbols and the features: who calls, are we on, and nothing breaks.
 
+pub mod feature;
 pub mod guard;
 pub mod inner;
+pub mod per_process;
 pub mod shim;
 pub mod thread;
 
 use crate::abi::cm::RdmaCmId;
 use crate::stats::{self, Bypass, CallSpan, Entry, Moment};
 use crate::sys::memory;
-use crate::tenant;
 use guard::{errno, set_errno};
 use shim::Shim;
 use std::sync::Mutex;
@@ -51,6 +52,8 @@ pub struct Call {
     shim: Option<&'static Shim>,
     began: CallSpan,
     errno: i32,
+    /// Something took its time since it began.
+    delayed: bool,
 }
 
 /// How the real call ended.
@@ -93,6 +96,7 @@ pub unsafe fn enter_on(entry: Entry, id: *const RdmaCmId) -> Call {
         shim: None,
         began: CallSpan::uncounted(entry),
         errno: 0,
+        delayed: false,
     };
     if guard::inside() {
         return pass;
@@ -118,6 +122,7 @@ pub unsafe fn enter_on(entry: Entry, id: *const RdmaCmId) -> Call {
         shim: Some(shim),
         began,
         errno: before,
+        delayed: false,
     }
 }
 
@@ -133,10 +138,15 @@ impl Call {
     }
 
     /// The moment before the real call: that at which this one began, where statistics looked at the clock then, and
-    /// no tenant check may have taken its time since.
+    /// nothing has taken its time since.
     pub fn moment(&self) -> Moment {
-        let began = self.began.at().filter(|_| !tenant::on());
+        let began = self.began.at().filter(|_| !self.delayed);
         began.unwrap_or_else(Moment::now)
+    }
+
+    /// Something takes its time before the real call.
+    pub fn is_delayed(&mut self) {
+        self.delayed = true;
     }
 
     /// Its time counts as this phase: where the same entry may be served in two ways.
@@ -154,22 +164,6 @@ impl Call {
         match self.shim {
             Some(shim) => guarded(shim, || work(shim)).unwrap_or(otherwise),
             None => otherwise,
-        }
-    }
-
-    /// Does the tenant policy keep this call from being made? The errno, if so.
-    pub fn checked(&self, work: impl FnOnce(&'static Shim) -> Option<i32>) -> Option<i32> {
-        self.reads_policy();
-        match tenant::on() {
-            true => self.decide(None, work),
-            false => None,
-        }
-    }
-
-    /// Reads the tenant policy, if there is one and no call of the process has done that yet.
-    pub fn reads_policy(&self) {
-        if !tenant::on() && self.shim.is_some_and(tenant::configured) {
-            self.before(tenant::begin);
         }
     }
 

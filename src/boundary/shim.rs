@@ -1,13 +1,13 @@
 //! The shim of this process: configuration read once, state renewed in a forked child.
 
-use crate::pool::fork;
-use crate::reasons::state::State;
-use crate::sink;
-use crate::sys;
+use super::feature::Feature;
+use super::guard;
+use super::per_process::Process;
+use crate::{sink, sys, FEATURES};
 use cmshim_core::config::{self, Config};
 use once_cell::race::OnceBox;
 use std::convert::Infallible;
-use std::sync::atomic::{AtomicBool, AtomicPtr, Ordering};
+use std::sync::atomic::{AtomicBool, Ordering};
 
 /// Everything that lives as long as the process.
 pub struct Shim {
@@ -15,7 +15,6 @@ pub struct Shim {
     /// The program's name, as in /proc/self/comm at the first call.
     pub program: String,
     on: AtomicBool,
-    state: AtomicPtr<State>,
 }
 
 /// Racing threads each build one and the first wins. Nobody waits: a thread that waited here could
@@ -34,12 +33,13 @@ pub fn get() -> Option<&'static Shim> {
 #[cold]
 #[inline(never)]
 fn made() -> Option<&'static Shim> {
-    super::guard::run(first_call)
+    guard::run(first_call)
 }
 
 fn first_call() -> &'static Shim {
     sys::catch_panic_messages();
     let mut problems = Vec::new();
+    make_state();
     let made = SHIM.get_or_try_init(|| {
         let (shim, found) = Shim::from_configuration();
         problems = found;
@@ -54,6 +54,16 @@ fn first_call() -> &'static Shim {
     shim
 }
 
+/// Before anybody can have the shim: then nothing has to be made in a signal handler.
+fn make_state() {
+    let last = Process::known();
+    if last.id() != std::process::id() {
+        let process = last.next();
+        FEATURES.iter().for_each(|f| (f.renew)(process));
+        process.follows(last);
+    }
+}
+
 impl Shim {
     fn from_configuration() -> (Shim, Vec<String>) {
         let program = sys::program_name();
@@ -64,24 +74,22 @@ impl Shim {
             config: loaded.config,
             program,
             on: AtomicBool::new(on),
-            state: AtomicPtr::new(Box::into_raw(Box::new(State::new()))),
         };
         (shim, problems)
     }
 
-    /// Sets up the log and the fork handler, once.
+    /// Sets up the log, the state of the features and their handlers, once.
     fn start(&'static self, problems: &[String]) {
         static STARTED: AtomicBool = AtomicBool::new(false);
         if STARTED.swap(true, Ordering::AcqRel) || !self.on() {
             return;
         }
-        sink::install(self);
+        sink::install(&self.program, &self.config.log);
         for problem in problems {
             log::warn!("{problem}");
         }
-        sys::around_fork(fork::begins, fork::ended, renew_in_child);
-        sys::at_exit(crate::reasons::at_exit);
-        sys::at_exit(crate::pool::at_exit);
+        sys::around_fork(before_fork, after_fork, renew_in_child);
+        sys::at_exit(at_exit);
     }
 
     /// Are features on?
@@ -89,55 +97,69 @@ impl Shim {
         self.on.load(Ordering::Relaxed)
     }
 
-    /// State of this process. A forked child has its own: a lock that another thread of the parent
-    /// held at the fork stays held for ever in the copy.
-    pub fn state(&self) -> &'static State {
-        // SAFETY: the pointer comes from Box::into_raw and is never freed.
-        unsafe { &*self.state.load(Ordering::Acquire) }
-    }
-
     /// A feature panicked: all off, and one line that says so.
-    pub fn broke(&self) {
+    pub fn broke(&'static self) {
         self.off(|| format!("internal error: {}", sys::last_panic()));
     }
 
     /// All off, and one line that says why.
-    pub fn off(&self, why: impl FnOnce() -> String) {
+    pub fn off(&'static self, why: impl FnOnce() -> String) {
         if self.on.swap(false, Ordering::Relaxed) {
-            crate::tenant::shim_goes_off(self);
-            super::guard::run(|| {
+            FEATURES.iter().for_each(|f| (f.goes_off)(self));
+            guard::run(|| {
                 log::error!(
                     "{}; cmshim is off for this process, all calls pass through unchanged",
                     why()
                 );
             });
-            // The entries are past: what lies ready would make the program's own destructions fail.
-            super::guard::run(|| crate::pool::evict::abandon(self));
+            FEATURES.iter().for_each(|f| (f.is_off)(self));
         }
     }
+}
+
+fn each(work: impl Fn(&Feature, &'static Shim)) {
+    if let Some(shim) = SHIM.get() {
+        FEATURES.iter().for_each(|f| work(f, shim));
+    }
+}
+
+extern "C" fn before_fork() {
+    each(|f, shim| (f.fork_before)(shim));
+}
+
+extern "C" fn after_fork() {
+    each(|f, shim| (f.fork_parent)(shim));
 }
 
 /// In the child, the only thread is the one that forked.
 extern "C" fn renew_in_child() {
-    if let Some(shim) = SHIM.get() {
-        let parents = shim.state.load(Ordering::Acquire);
-        let fresh = Box::into_raw(Box::new(State::new()));
-        if shim
-            .state
-            .compare_exchange(parents, fresh, Ordering::AcqRel, Ordering::Relaxed)
-            .is_ok()
-        {
-            sys::no_own_threads();
-            crate::tap::fork_child();
-            crate::stats::fork_child();
-        }
+    if SHIM.get().is_some() {
+        renew(Process::known());
+    }
+}
+
+extern "C" fn at_exit() {
+    if let Some(shim) = SHIM.get().filter(|shim| shim.on()) {
+        let last_first = FEATURES.iter().rev();
+        last_first.for_each(|f| (f.at_exit)(shim));
+    }
+}
+
+/// All state is made anew, by each thread that finds it is another process's; what else is to be done, by one of them.
+fn renew(last: Process) {
+    let process = last.next();
+    FEATURES.iter().for_each(|f| (f.renew)(process));
+    if process.follows(last) {
+        sys::no_own_threads();
+        FEATURES.iter().for_each(|f| (f.fork_child)());
     }
 }
 
 /// The first call of a process with memory of its own: it may be a child that no atfork handler saw (`clone`, `_Fork`).
-pub fn first_call_of_process(shim: &Shim) {
-    if shim.state().pid != std::process::id() {
-        renew_in_child();
+pub fn first_call_of_process() {
+    let last = Process::known();
+    if last.id() != std::process::id() {
+        renew(last);
     }
 }
 

@@ -30,9 +30,9 @@ entry! {
 entry! {
     fn rdma_destroy_event_channel(channel: *mut RdmaEventChannel), missing ();
     // SAFETY: the program's channel, alive until the real call.
-    @before |shim| if let Some(channel) = unsafe { channel.as_ref() } {
+    @before |_shim| if let Some(channel) = unsafe { channel.as_ref() } {
         tenant::seats_by_handle::channel_ends(channel.fd);
-        tap::channel_ends(shim, channel.fd);
+        tap::channel_ends(channel.fd);
     };
     failed |_shim, _ended, _rc| {};
 }

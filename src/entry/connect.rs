@@ -5,7 +5,7 @@ use crate::abi::cm::{RdmaAddrInfo, RdmaCmId, RdmaConnParam};
 use crate::abi::verbs::{IbvPd, IbvQpAttr, IbvQpInitAttr};
 use crate::boundary::{self, inner::Inner};
 use crate::real;
-use crate::reasons::state::IdPtr;
+use crate::reasons::state::{records, IdPtr};
 use crate::reasons::subject::Subject;
 use crate::reasons::{calls, facts, refusals, waits};
 use crate::stats::Entry;
@@ -25,15 +25,16 @@ pub unsafe extern "C-unwind" fn rdma_connect(
         return boundary::missing("rdma_connect", -1);
     };
     // SAFETY: the program's id.
-    let call = unsafe { boundary::enter_on(Entry::rdma_connect, id) };
+    let mut call = unsafe { boundary::enter_on(Entry::rdma_connect, id) };
     // SAFETY: the program's id.
-    if let Some(errno) = call.checked(|shim| unsafe { tenant::egress::connect(shim, id) }) {
+    if let Some(errno) = tenant::refuses(&mut call, |shim| unsafe {
+        tenant::egress::connect(shim, id)
+    }) {
         return call.refused(errno);
     }
     call.before(|shim| {
         let at = call.moment();
-        shim.state()
-            .begin(IdPtr(id as usize), Stage::Connect, Role::Client, at);
+        records().begin(IdPtr(id as usize), Stage::Connect, Role::Client, at);
         // SAFETY: the program's id.
         unsafe { waits::connect_begins(shim, id) };
     });
@@ -44,7 +45,7 @@ pub unsafe extern "C-unwind" fn rdma_connect(
             .failed
             .is_some_and(|errno| calls::in_progress(ended.name, errno))
         {
-            waits::connect_ends(shim, IdPtr(id as usize));
+            waits::connect_ends(IdPtr(id as usize));
             tenant::admit_on_delivery::ended(id);
         }
         // SAFETY: the program's id and parameters.
@@ -93,7 +94,7 @@ entry! {
     fn rdma_accept(id: *mut RdmaCmId, param: *mut RdmaConnParam) -> c_int, missing -1;
     after |shim, ended, _rc| {
         if ended.failed.is_none() {
-            shim.state().reached(IdPtr(id as usize), Progress::Accepted);
+            records().reached(IdPtr(id as usize), Progress::Accepted);
         }
         // SAFETY: the program's id and parameters.
         unsafe {
@@ -133,9 +134,9 @@ entry! {
 
 entry! {
     fn rdma_disconnect(id: *mut RdmaCmId) -> c_int, missing -1;
-    @before |shim| {
+    @before |_shim| {
         tenant::admit_on_delivery::ending(id);
-        shim.state().with(IdPtr(id as usize), |record| record.we_disconnected = true);
+        records().with(IdPtr(id as usize), |record| record.we_disconnected = true);
     };
     failed |shim, ended, _rc| {
         tenant::admit_on_delivery::ended_or_restored(id, ended.failed);
@@ -156,10 +157,12 @@ pub unsafe extern "C-unwind" fn rdma_create_ep(
     let Some(real) = real::rdma_create_ep() else {
         return boundary::missing("rdma_create_ep", -1);
     };
-    let call = boundary::enter(Entry::rdma_create_ep);
+    let mut call = boundary::enter(Entry::rdma_create_ep);
     // librdmacm resolves the address inside, past our rdma_resolve_addr.
     // SAFETY: the program's look-up result.
-    if let Some(errno) = call.checked(|shim| unsafe { tenant::egress::endpoint(shim, info) }) {
+    if let Some(errno) = tenant::refuses(&mut call, |shim| unsafe {
+        tenant::egress::endpoint(shim, info)
+    }) {
         return call.refused(errno);
     }
     let inner = Inner::awaited();

@@ -86,9 +86,9 @@ pub unsafe extern "C-unwind" fn rdma_get_cm_event(
 entry! {
     fn rdma_ack_cm_event(event: *mut RdmaCmEvent) -> c_int, missing -1;
     // SAFETY: the program's event, which lives until the real call.
-    @before |shim| unsafe {
+    @before |_shim| unsafe {
         stats::acked(event);
-        events::acked(shim, event);
+        events::acked(event);
     };
     failed |_shim, _ended, _rc| {};
 }

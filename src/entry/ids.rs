@@ -6,7 +6,7 @@ use crate::boundary;
 use crate::boundary::inner::Inner;
 use crate::pool::evict;
 use crate::real;
-use crate::reasons::state::{IdPtr, IdRecord};
+use crate::reasons::state::{records, IdPtr, IdRecord};
 use crate::reasons::subject::{given_address, Subject};
 use crate::reasons::{calls, facts, storm};
 use crate::stats::{self, Entry};
@@ -28,7 +28,7 @@ pub unsafe extern "C-unwind" fn rdma_create_id(
         return boundary::missing("rdma_create_id", -1);
     };
     let call = boundary::enter(Entry::rdma_create_id);
-    call.reads_policy();
+    tenant::read_policy(&call);
     let inner = Inner::awaited();
     // SAFETY: the program's own arguments, unchanged.
     let make = || unsafe { real(channel, id, context, ps) };
@@ -45,7 +45,7 @@ pub unsafe extern "C-unwind" fn rdma_create_id(
                 progress: Progress::New,
                 ..IdRecord::since(ended.began())
             };
-            shim.state().put(IdPtr(new as usize), record);
+            records().put(IdPtr(new as usize), record);
             stats::learned(ended.mark, Some(new), None);
         }
         calls::ended(
@@ -64,7 +64,7 @@ entry! {
     fn rdma_bind_addr(id: *mut RdmaCmId, addr: *mut sockaddr) -> c_int, missing -1;
     after |shim, ended, rc| {
         if rc == 0 {
-            shim.state().reached(IdPtr(id as usize), Progress::Bound);
+            records().reached(IdPtr(id as usize), Progress::Bound);
         }
         // SAFETY: the program's id and address.
         unsafe {
@@ -89,16 +89,17 @@ pub unsafe extern "C-unwind" fn rdma_resolve_addr(
         return boundary::missing("rdma_resolve_addr", -1);
     };
     // SAFETY: the program's id.
-    let call = unsafe { boundary::enter_on(Entry::rdma_resolve_addr, id) };
+    let mut call = unsafe { boundary::enter_on(Entry::rdma_resolve_addr, id) };
     // SAFETY: the program's id and addresses.
-    let refused = call.checked(|shim| unsafe { tenant::egress::resolve(shim, id, src, dst) });
+    let refused = tenant::refuses(&mut call, |shim| unsafe {
+        tenant::egress::resolve(shim, id, src, dst)
+    });
     if let Some(errno) = refused {
         return call.refused(errno);
     }
-    call.before(|shim| {
+    call.before(|_shim| {
         let at = call.moment();
-        shim.state()
-            .begin(IdPtr(id as usize), Stage::Address, Role::Client, at)
+        records().begin(IdPtr(id as usize), Stage::Address, Role::Client, at)
     });
     // SAFETY: the program's own arguments, unchanged.
     let rc = unsafe { real(id, src, dst, timeout_ms) };
@@ -121,7 +122,7 @@ entry! {
             // SAFETY: the program's id.
             unsafe { tenant::egress::class(shim, id) };
         }
-        shim.state().begin(IdPtr(id as usize), Stage::Route, Role::Client, call.moment());
+        records().begin(IdPtr(id as usize), Stage::Route, Role::Client, call.moment());
     };
     // SAFETY: the program's id.
     failed |shim, ended, _rc| unsafe {
@@ -138,14 +139,14 @@ pub unsafe extern "C-unwind" fn rdma_listen(id: *mut RdmaCmId, backlog: c_int) -
     };
     // SAFETY: the program's id.
     let call = unsafe { boundary::enter_on(Entry::rdma_listen, id) };
-    call.reads_policy();
+    tenant::read_policy(&call);
     let own = storm::Backlog::as_asked(backlog);
     // SAFETY: the program's id.
     let backlog = call.decide(own, |shim| unsafe { storm::backlog(shim, id, backlog) });
     // SAFETY: the program's id; the backlog is only a number.
     let rc = unsafe { real(id, backlog.asked) };
     call.after(rc, |shim, ended| {
-        storm::listens(shim, ended, id, backlog);
+        storm::listens(ended, id, backlog);
         // SAFETY: the program's id.
         unsafe { calls::ended_on_id(shim, ended, id, |_, _, _| {}) };
     });

@@ -8,7 +8,7 @@ use crate::abi::verbs::{
 use crate::boundary::{self, shim::Shim, Ended};
 use crate::pool::{bundle, create};
 use crate::real;
-use crate::reasons::state::IdPtr;
+use crate::reasons::state::{records, IdPtr};
 use crate::reasons::{asynchronous, calls, facts};
 use crate::stats::{self, Entry};
 use cmshim_core::pool::Key;
@@ -100,9 +100,9 @@ unsafe fn created(
     if ended.failed.is_none() {
         // SAFETY: success set the id's queue pair.
         let qp_num = unsafe { cm.qp.as_ref() }.map(|qp| qp.qp_num);
-        shim.state().with(IdPtr(id as usize), |r| r.qp_num = qp_num);
+        records().with(IdPtr(id as usize), |r| r.qp_num = qp_num);
         stats::learned(ended.mark, None, qp_num);
-        asynchronous::belongs(shim, cm.qp, IdPtr(id as usize));
+        asynchronous::belongs(cm.qp, IdPtr(id as usize));
         return;
     }
     // SAFETY: as promised by the caller; an id's device is open.

@@ -24,7 +24,7 @@ pub unsafe extern "C-unwind" fn rdma_get_request(
     };
     // SAFETY: the program's listener.
     let call = unsafe { boundary::enter_on(Entry::rdma_get_request, listener) };
-    call.reads_policy();
+    tenant::read_policy(&call);
     let here = 0u8;
     let mut refused = 0;
     let rc = loop {

@@ -18,7 +18,7 @@ pub unsafe extern "C-unwind" fn rsocket(domain: c_int, kind: c_int, protocol: c_
         return boundary::missing("rsocket", -1);
     };
     let call = boundary::enter(Entry::rsocket);
-    call.reads_policy();
+    tenant::read_policy(&call);
     let inner = Inner::awaited();
     // SAFETY: the program's own arguments, unchanged.
     let socket = unsafe { real(domain, kind, protocol) };

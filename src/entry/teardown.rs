@@ -16,7 +16,7 @@ use libc::{c_int, sockaddr};
 fn id_ends(shim: &'static Shim, id: *const RdmaCmId) -> Option<IdRecord> {
     tenant::admit_on_delivery::ending(id);
     recycle::id_gone(shim, id);
-    events::forget(shim, id)
+    events::forget(id)
 }
 
 /// # Safety
@@ -36,10 +36,10 @@ pub unsafe extern "C-unwind" fn rdma_destroy_id(id: *mut RdmaCmId) -> c_int {
     // SAFETY: the program's own argument.
     let rc = unsafe { real(id) };
     call.watched(rc, key.is_some(), |shim, ended| {
-        waits::call_ends(shim, key);
+        waits::call_ends(key);
         tenant::admit_on_delivery::ended_or_restored(id, ended.failed);
         if ended.failed.is_some() {
-            events::remember(shim, id, record);
+            events::remember(id, record);
             // SAFETY: a failed call leaves the id alive.
             unsafe { calls::ended_on_id(shim, ended, id, |_, _, _| {}) };
         }
@@ -89,7 +89,7 @@ pub unsafe extern "C-unwind" fn ibv_destroy_qp(qp: *mut IbvQp) -> c_int {
     let (key, record, parked) = call.decide((None, None, false), |shim| {
         // SAFETY: the program's queue pair, alive until the real call.
         let key = unsafe { waits::destroy_qp_begins(shim, "ibv_destroy_qp", qp) };
-        let record = asynchronous::forget(shim, qp);
+        let record = asynchronous::forget(qp);
         // SAFETY: as above.
         let parked = unsafe { recycle::parks(shim, qp, record.as_ref()) };
         (key, record, parked)
@@ -102,9 +102,9 @@ pub unsafe extern "C-unwind" fn ibv_destroy_qp(qp: *mut IbvQp) -> c_int {
     // SAFETY: the program's own argument.
     let rc = unsafe { real(qp) };
     call.watched(rc, key.is_some(), |shim, ended| {
-        waits::call_ends(shim, key);
+        waits::call_ends(key);
         if ended.failed.is_some() {
-            asynchronous::remember(shim, qp, record);
+            asynchronous::remember(qp, record);
         }
         calls::ended(shim, ended, Default::default, |_| {});
     });
@@ -130,7 +130,7 @@ pub unsafe extern "C-unwind" fn rdma_leave_multicast(
     // SAFETY: the program's own arguments.
     let rc = unsafe { real(id, addr) };
     call.watched(rc, key.is_some(), |shim, ended| {
-        waits::call_ends(shim, key);
+        waits::call_ends(key);
         // SAFETY: the program's id.
         unsafe { calls::ended_on_id(shim, ended, id, |_, _, _| {}) };
     });
@@ -160,7 +160,7 @@ pub unsafe extern "C-unwind" fn rdma_migrate_id(
         unsafe { tenant::admit_on_delivery::moved(id) };
     }
     call.watched(rc, key.is_some(), |shim, ended| {
-        waits::call_ends(shim, key);
+        waits::call_ends(key);
         // SAFETY: the program's id.
         unsafe { calls::ended_on_id(shim, ended, id, |_, _, _| {}) };
     });

@@ -290,7 +290,7 @@ pub unsafe extern "C-unwind" fn ibv_ack_async_event(event: *mut IbvAsyncEvent) {
     };
     let call = boundary::enter(Entry::ibv_ack_async_event);
     // SAFETY: the program's event.
-    call.before(|shim| unsafe { asynchronous::acked(shim, event) });
+    call.before(|_shim| unsafe { asynchronous::acked(event) });
     // SAFETY: the program's own argument.
     unsafe { real(event) };
     call.done();

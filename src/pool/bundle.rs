@@ -81,7 +81,7 @@ pub unsafe fn begins(
     // SAFETY: as promised by the caller.
     let key = unsafe { key(id, pd, attr) }?;
     let now = Instant::now();
-    let pool = &shim.state().pool;
+    let pool = super::state();
     let taken = pool.with(shim, |book| book.take(&key, now));
     match taken {
         Taken::Hit { item, .. } => {
@@ -140,7 +140,7 @@ fn served(shim: &Shim, frame: usize, key: Key, ready: Ready) -> Option<Now> {
         return None;
     }
     // From here on they are the program's: what stands on them later is none of the pool's business.
-    shim.state().pool.with(shim, |book| {
+    super::state().with(shim, |book| {
         own.cqs.into_iter().for_each(|cq| book.cq(cq));
     });
     Some(Now::Served {
@@ -270,11 +270,11 @@ fn drop_rest(shim: &Shim) {
     if left(Piece::QueuePair) {
         // SAFETY: it was not handed out, and `set` has made this thread forget it.
         unsafe { evict::destroy_qp(ready.qp()) };
-        shim.state().pool.counts.dropped();
+        super::state().counts.dropped();
     }
     for (piece, cq) in [(Piece::ReceiveCq, own.cqs[0]), (Piece::SendCq, own.cqs[1])] {
         if left(piece) {
-            shim.state().pool.with(shim, |book| book.cq_gone(cq));
+            super::state().with(shim, |book| book.cq_gone(cq));
             // SAFETY: it was not handed out; the queue pair on it is destroyed, as it comes after it.
             unsafe { evict::destroy_cq(cq) };
         }
@@ -299,7 +299,7 @@ pub fn ends(shim: &'static Shim, key: &Key, worked: bool) {
         return;
     }
     let now = Instant::now();
-    let pool = &shim.state().pool;
+    let pool = super::state();
     let lacking = pool.with(shim, |book| {
         if was_miss {
             book.created(key, now);

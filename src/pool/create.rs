@@ -48,7 +48,7 @@ pub unsafe fn at_once(
         return None;
     }
     let key = key(domain, wanted);
-    let pool = &shim.state().pool;
+    let pool = super::state();
     let (item, left) = pool.front.take(&key)?;
     // SAFETY: it was taken for this call.
     let qp = unsafe { hand_out(&item, wanted) };
@@ -59,7 +59,7 @@ pub unsafe fn at_once(
 /// What was taken in front is told.
 pub fn taken(shim: &'static Shim, key: &Key) {
     let now = Instant::now();
-    let pool = &shim.state().pool;
+    let pool = super::state();
     if pool.with(shim, |book| book.taken(key, now)) {
         ring(shim, now);
     }
@@ -104,7 +104,7 @@ pub unsafe fn begins(shim: &'static Shim, pd: *const IbvPd, attr: *mut IbvQpInit
         // Without any completion queue: that makes the whole set in rdma_create_qp, and nothing here.
         return Asked::NO;
     }
-    let pool = &shim.state().pool;
+    let pool = super::state();
     let mut asked = Asked {
         served: null_mut(),
         before: Some(*wanted),
@@ -143,7 +143,7 @@ pub unsafe fn begins(shim: &'static Shim, pd: *const IbvPd, attr: *mut IbvQpInit
 /// rdma_create_qp_ex asks for more than a plain creation can give.
 pub fn extended(shim: &Shim) {
     if enabled(shim) {
-        shim.state().pool.counts.miss(Miss::Extended);
+        super::state().counts.miss(Miss::Extended);
     }
 }
 
@@ -168,7 +168,7 @@ pub fn warm(shim: &'static Shim, domain: &IbvPd, wanted: &IbvQpInitAttr, number:
         return false;
     }
     let key = key(domain, wanted);
-    let pool = &shim.state().pool;
+    let pool = super::state();
     let now = Instant::now();
     match pool.with(shim, |book| book.wish(&key, now, number)) {
         Ok(work) => {
@@ -223,7 +223,7 @@ pub unsafe fn created(
     qp: *const IbvQp,
     attr: *const IbvQpInitAttr,
 ) {
-    let pool = &shim.state().pool;
+    let pool = super::state();
     // SAFETY: as promised by the caller.
     let (Some(before), Some(key), Some(after)) =
         (asked.before, asked.key, unsafe { attr.as_ref() })

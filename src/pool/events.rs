@@ -47,7 +47,7 @@ pub unsafe fn asynchronous(
     if e.event_type == async_event::DEVICE_FATAL {
         device_gone(shim, context);
     }
-    let pool = &shim.state().pool;
+    let pool = super::state();
     let element = e.element as usize;
     let ours = match e.event_type {
         async_event::CQ_ERR => pool.with(shim, |book| {
@@ -67,6 +67,6 @@ pub fn device_gone(shim: &Shim, context: *const IbvContext) {
         return;
     }
     let at = context as usize;
-    shim.state().pool.with(shim, |book| book.gone(at));
+    super::state().with(shim, |book| book.gone(at));
     evict::evict(shim, Scope::Context(at));
 }

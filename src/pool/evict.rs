@@ -15,7 +15,7 @@ use std::time::{Duration, Instant};
 /// destroyed by another thread. True if the object of the scope had been created through us.
 #[inline(never)]
 pub fn evict(shim: &Shim, scope: Scope) -> bool {
-    let pool = &shim.state().pool;
+    let pool = super::state();
     let evicted = pool.with(shim, |book| book.evict(scope));
     for item in evicted.items {
         // SAFETY: the book has just given it up, and knows it no more.
@@ -39,14 +39,14 @@ pub fn evict(shim: &Shim, scope: Scope) -> bool {
 
 /// The shim goes off: nothing of the pool may stay, as no destruction comes by any more. What is just being
 /// made is destroyed by the keeper when it lands, and waited for, but not for long: it may be the keeper that broke.
-pub fn abandon(shim: &Shim) {
-    shim.state().pool.closed.store(true, Ordering::Release);
-    empty(shim, AT_EXIT);
+pub fn abandon() {
+    super::state().closed.store(true, Ordering::Release);
+    empty(AT_EXIT);
 }
 
 /// Nothing lies ready any more when this returns, and nothing is just being made, unless that takes longer than `limit`.
-pub fn empty(shim: &Shim, limit: Duration) {
-    let pool = &shim.state().pool;
+pub fn empty(limit: Duration) {
+    let pool = super::state();
     let evicted = lock(&pool.book).as_mut().map(|b| b.evict(Scope::All));
     let Some(evicted) = evicted else { return };
     for item in evicted.items {
@@ -59,12 +59,12 @@ pub fn empty(shim: &Shim, limit: Duration) {
     if let Some(book) = lock(&pool.book).as_mut() {
         book.end(evicted.flight);
     }
-    wait_for_all(shim, limit);
+    wait_for_all(limit);
 }
 
 /// Waits for what is being made or destroyed, for a while.
-pub fn wait_for_all(shim: &Shim, limit: Duration) {
-    let pool = &shim.state().pool;
+pub fn wait_for_all(limit: Duration) {
+    let pool = super::state();
     let end = Instant::now() + limit;
     let mut book = lock(&pool.book);
     while book.as_ref().is_some_and(|b| b.busy(Scope::All)) && Instant::now() < end {
@@ -88,7 +88,7 @@ pub fn make_room(shim: &Shim, errno: i32) -> bool {
     if !short || !enabled(shim) {
         return false;
     }
-    let pool = &shim.state().pool;
+    let pool = super::state();
     let held = pool.with(shim, |book| {
         let held = book.holds_any();
         if held {

@@ -18,7 +18,7 @@ const SHIFT: Duration = Duration::from_millis(5);
 
 /// Does what is to be done now; gives the time when it is to come back.
 pub fn work(shim: &'static Shim) -> Option<Instant> {
-    let pool = &shim.state().pool;
+    let pool = super::state();
     if !enabled(shim) {
         return None;
     }
@@ -66,7 +66,7 @@ pub fn work(shim: &'static Shim) -> Option<Instant> {
 }
 
 fn make(shim: &'static Shim, flight: u64, key: &Key, measure: bool, pair: Option<Pair>) {
-    let pool = &shim.state().pool;
+    let pool = super::state();
     let made = if measure && !room(shim, key) {
         // SAFETY: the job brought the channels, and nothing stands on them.
         unsafe { channel::close_all(pair.into_iter().flatten()) };
@@ -109,7 +109,7 @@ fn room(shim: &Shim, key: &Key) -> bool {
         attr.assume_init()
     };
     let limit = |max: i32| u32::try_from(max).unwrap_or(0);
-    shim.state().pool.with(shim, |book| {
+    super::state().with(shim, |book| {
         book.measured(key, limit(device.max_qp), limit(device.max_cq))
     })
 }

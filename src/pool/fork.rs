@@ -3,7 +3,8 @@
 //! And nothing lies ready: a child that goes on in its parent's place (a daemon) may destroy what it inherited.
 
 use super::evict;
-use crate::boundary::{guard, shim};
+use super::state;
+use crate::boundary::guard;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
@@ -11,16 +12,12 @@ use std::time::Duration;
 const LONGEST: Duration = Duration::from_millis(100);
 
 /// Before fork.
-pub extern "C" fn begins() {
-    if let Some(shim) = shim::existing() {
-        shim.state().pool.forking.fetch_add(1, Ordering::AcqRel);
-        guard::run(|| evict::empty(shim, LONGEST));
-    }
+pub fn begins() {
+    state().forking.fetch_add(1, Ordering::AcqRel);
+    guard::run(|| evict::empty(LONGEST));
 }
 
 /// In the parent, after fork. The child has a pool of its own.
-pub extern "C" fn ended() {
-    if let Some(shim) = shim::existing() {
-        shim.state().pool.forking.fetch_sub(1, Ordering::AcqRel);
-    }
+pub fn ended() {
+    state().forking.fetch_sub(1, Ordering::AcqRel);
 }

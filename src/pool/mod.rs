@@ -10,13 +10,16 @@ pub mod create;
 pub mod events;
 pub mod evict;
 pub mod fill;
-pub mod fork;
+mod fork;
 pub mod objects;
 mod probe;
 pub mod recycle;
 mod threads;
 
 use crate::abi::verbs::{IbvQp, IbvQpCap};
+use crate::boundary::feature::Feature;
+use crate::boundary::guard;
+use crate::boundary::per_process::PerProcess;
 use crate::boundary::shim::Shim;
 use crate::keeper;
 use crate::lock::lock;
@@ -110,21 +113,40 @@ impl Pool {
     }
 }
 
+static STATE: PerProcess<Pool> = PerProcess::new(Pool::default);
+
+/// The pool of this process.
+fn state() -> &'static Pool {
+    STATE.get()
+}
+
+pub const FEATURE: Feature = Feature {
+    renew: |process| STATE.renew(process),
+    fork_before: |_| fork::begins(),
+    fork_parent: |_| fork::ended(),
+    at_exit,
+    // The entries are past: what lies ready would make the program's own destructions fail.
+    is_off: |_| {
+        guard::run(evict::abandon);
+    },
+    work: |shim, _now| fill::work(shim),
+    ..Feature::NONE
+};
+
 /// There is work for the keeper, now.
 fn ring(shim: &'static Shim, now: Instant) {
-    shim.state().watch.pool_at(now);
+    keeper::at(now);
     keeper::ensure(shim);
 }
 
 /// The process exits: nothing is made any more, and what is being made is waited for, so that no
 /// library is taken down under the keeper.
-pub extern "C" fn at_exit() {
-    use crate::boundary::{guard, shim};
-    if let Some(shim) = shim::existing().filter(|s| s.on() && enabled(s)) {
+fn at_exit(shim: &'static Shim) {
+    if enabled(shim) {
         guard::run(|| {
-            let pool = &shim.state().pool;
+            let pool = state();
             pool.closed.store(true, Ordering::Release);
-            evict::wait_for_all(shim, AT_EXIT);
+            evict::wait_for_all(AT_EXIT);
             pool.counts.tell();
         });
     }

@@ -14,7 +14,7 @@ pub unsafe fn opened(shim: &Shim, context: *const IbvContext) {
     // SAFETY: as promised by the caller.
     if let Some(open) = unsafe { context.as_ref() }.filter(|_| enabled(shim)) {
         threads::look(shim, open);
-        let pool = &shim.state().pool;
+        let pool = super::state();
         pool.with(shim, |book| {
             book.opened(context as usize);
             book.belongs(context as usize, open.device as usize);
@@ -32,7 +32,7 @@ pub unsafe fn pd_made(shim: &Shim, pd: *const IbvPd) {
         let context = domain.context as usize;
         // SAFETY: the context of a protection domain is open.
         let device = unsafe { domain.context.as_ref() }.map_or(0, |open| open.device as usize);
-        let pool = &shim.state().pool;
+        let pool = super::state();
         pool.with(shim, |book| {
             // One that was opened past us, by mlx5dv_open_device for example, may be one that only the program's own threads
             // may use: its buffers come from functions of the program.
@@ -51,7 +51,7 @@ pub fn own_allocators(shim: &Shim, context: *const IbvContext) {
         return;
     }
     let at = context as usize;
-    shim.state().pool.with(shim, |book| book.no_threads_on(at));
+    super::state().with(shim, |book| book.no_threads_on(at));
     evict::evict(shim, Scope::Context(at));
     log::info!(
         "mlx5dv_set_context_attr: functions of the program allocate this device's buffers, so the pool makes nothing ahead on it"
@@ -61,7 +61,7 @@ pub fn own_allocators(shim: &Shim, context: *const IbvContext) {
 /// A completion queue was created, or could not be destroyed.
 pub fn cq_made(shim: &Shim, cq: *const IbvCq) {
     if enabled(shim) && !cq.is_null() {
-        let pool = &shim.state().pool;
+        let pool = super::state();
         pool.with(shim, |book| book.cq(cq as usize));
     }
 }
@@ -69,7 +69,7 @@ pub fn cq_made(shim: &Shim, cq: *const IbvCq) {
 /// A shared receive queue was created, or could not be destroyed.
 pub fn srq_made(shim: &Shim, srq: *const IbvSrq) {
     if enabled(shim) && !srq.is_null() {
-        let pool = &shim.state().pool;
+        let pool = super::state();
         pool.with(shim, |book| book.srq(srq as usize));
     }
 }
@@ -85,7 +85,7 @@ pub fn leaves(shim: &Shim, scope: Scope) -> bool {
 pub fn closes(shim: &Shim, context: *const IbvContext) {
     if enabled(shim) {
         events::device_gone(shim, context);
-        let pool = &shim.state().pool;
+        let pool = super::state();
         pool.with(shim, |book| book.closed(context as usize));
     }
 }

@@ -10,7 +10,7 @@ use crate::abi::verbs::{IbvContext, IbvQp, QP_STATE};
 use crate::boundary::shim::Shim;
 use crate::lock::lock;
 use crate::real;
-use crate::reasons::state::{QpRecord, State};
+use crate::reasons::state::{records, QpRecord, State};
 use crate::stats::{self, Counter};
 use cmshim_core::codes::event;
 use cmshim_core::model::Stage;
@@ -33,14 +33,14 @@ pub unsafe fn parks(shim: &'static Shim, qp: *mut IbvQp, record: Option<&QpRecor
     if !on(shim) || qp.is_null() {
         return false;
     }
-    let pool = &shim.state().pool;
+    let pool = super::state();
     if record.is_some_and(|r| !r.unacked.is_empty()) {
         pool.with(shim, |book| book.is_no_more(qp as usize));
         return false;
     }
     // SAFETY: as promised by the caller.
     let fresh = unsafe { (*qp).state } == RESET;
-    let asked = asked(shim.state(), record, fresh);
+    let asked = asked(records(), record, fresh);
     let Some(leaving) = pool.with(shim, |book| book.leaves(qp as usize, asked)) else {
         return false;
     };
@@ -68,7 +68,7 @@ pub unsafe fn parks(shim: &'static Shim, qp: *mut IbvQp, record: Option<&QpRecor
 /// A queue pair was created that the pool has no say in. The one that had its address may have been destroyed past us.
 pub fn stranger(shim: &Shim, qp: *const IbvQp) {
     if on(shim) {
-        let pool = &shim.state().pool;
+        let pool = super::state();
         pool.with(shim, |book| book.is_no_more(qp as usize));
     }
 }
@@ -89,7 +89,7 @@ fn asked(state: &State, record: Option<&QpRecord>, fresh: bool) -> bool {
 
 /// `ibv_modify_qp` begins, for a state in which the queue pair knows a peer.
 pub fn used(shim: &Shim, qp: *const IbvQp) {
-    let pool = &shim.state().pool;
+    let pool = super::state();
     pool.with(shim, |book| book.used(qp as usize));
 }
 
@@ -144,19 +144,16 @@ pub unsafe fn cm(shim: &'static Shim, e: &RdmaCmEvent) {
     // SAFETY: as above.
     let peer = unsafe { stats::peer_address(id) };
     let (qp, now) = (id.qp as usize, Instant::now());
-    let work = shim
-        .state()
-        .pool
-        .with(shim, |book| match (e.event, e.status) {
-            (event::TIMEWAIT_EXIT, _) => book.rested(e.id as usize, qp, now),
-            (event::REJECTED, STALE) => book.stale(qp, peer),
-            (event::REJECTED, _) | (event::DISCONNECTED, 0) => {
-                book.over(qp, peer);
-                false
-            }
-            // The peer did not answer: it may believe in the connection still.
-            _ => false,
-        });
+    let work = super::state().with(shim, |book| match (e.event, e.status) {
+        (event::TIMEWAIT_EXIT, _) => book.rested(e.id as usize, qp, now),
+        (event::REJECTED, STALE) => book.stale(qp, peer),
+        (event::REJECTED, _) | (event::DISCONNECTED, 0) => {
+            book.over(qp, peer);
+            false
+        }
+        // The peer did not answer: it may believe in the connection still.
+        _ => false,
+    });
     if work {
         ring(shim, now);
     }
@@ -165,18 +162,14 @@ pub unsafe fn cm(shim: &'static Shim, e: &RdmaCmEvent) {
 /// The id goes away.
 pub fn id_gone(shim: &Shim, id: *const RdmaCmId) {
     if on(shim) {
-        let pool = &shim.state().pool;
+        let pool = super::state();
         pool.with(shim, |book| book.id_gone(id as usize));
     }
 }
 
 /// Had this queue pair an earlier life?
 pub fn recycled(shim: &Shim, qp: *const IbvQp) -> bool {
-    on(shim)
-        && shim
-            .state()
-            .pool
-            .with(shim, |book| book.recycled(qp as usize))
+    on(shim) && super::state().with(shim, |book| book.recycled(qp as usize))
 }
 
 /// The keeper tries a device out, once in this process.
@@ -188,7 +181,7 @@ pub unsafe fn probe(shim: &Shim, context: usize) {
     // SAFETY: as promised by the caller; the name ends with a NUL.
     let name = unsafe { CStr::from_ptr((*(*at).device).name.as_ptr()) };
     let name = name.to_string_lossy().into_owned();
-    let pool = &shim.state().pool;
+    let pool = super::state();
     let known = lock(&pool.verdicts)
         .iter()
         .find(|(of, _)| *of == name)
@@ -201,7 +194,7 @@ pub unsafe fn probe(shim: &Shim, context: usize) {
 /// # Safety
 /// As `probe`.
 unsafe fn tried(shim: &Shim, context: *mut IbvContext, name: String) -> Verdict {
-    let pool = &shim.state().pool;
+    let pool = super::state();
     let mut given_up = false;
     // SAFETY: as promised by the caller.
     let tried = unsafe { Probe::new(context, &pool.hurry) }.and_then(|mut probe| {

@@ -18,7 +18,7 @@ pub fn look(shim: &Shim, open: &IbvContext) {
     if !single_threaded(open) {
         return;
     }
-    shim.state().pool.with(shim, |book| book.no_threads());
+    super::state().with(shim, |book| book.no_threads());
     evict::evict(shim, Scope::All);
     static TOLD: AtomicBool = AtomicBool::new(false);
     if !TOLD.swap(true, Ordering::Relaxed) {

@@ -1,7 +1,7 @@
 //! Asynchronous events of devices, ports and queue pairs (ibv_get_async_event).
 
 use super::emit::{self, Line};
-use super::state::{QpPtr, QpRecord, State};
+use super::state::{records, QpPtr, QpRecord, State};
 use super::subject::Subject;
 use crate::abi::verbs::{async_event, IbvAsyncEvent, IbvContext, IbvQp};
 use crate::boundary::shim::Shim;
@@ -28,11 +28,11 @@ pub unsafe fn handed_over(
     let mut role = Role::None;
     if async_event::is_qp(e.event_type) {
         let at = QpPtr(e.element as usize);
-        let id = note(shim.state(), at, e.event_type);
+        let id = note(records(), at, e.event_type);
         // SAFETY: libibverbs keeps the queue pair of an un-acked event alive.
         subject.qp_num = unsafe { e.element.cast::<IbvQp>().as_ref() }.map(|qp| qp.qp_num);
         if let Some(id) = id {
-            role = shim.state().record(id).role;
+            role = records().record(id).role;
             subject.id = Some(id);
         }
     } else if async_event::is_port(e.event_type) {
@@ -77,7 +77,7 @@ fn note(state: &State, qp: QpPtr, event: i32) -> Option<super::state::IdPtr> {
 ///
 /// # Safety
 /// `event` is null or an event that was handed over and not acked.
-pub unsafe fn acked(shim: &Shim, event: *const IbvAsyncEvent) {
+pub unsafe fn acked(event: *const IbvAsyncEvent) {
     // SAFETY: as promised by the caller.
     let Some(e) = (unsafe { event.as_ref() }) else {
         return;
@@ -86,7 +86,7 @@ pub unsafe fn acked(shim: &Shim, event: *const IbvAsyncEvent) {
         return;
     }
     let qp = QpPtr(e.element as usize);
-    let mut qps = lock(&shim.state().qps);
+    let mut qps = lock(&records().qps);
     if let Some(record) = qps.get_mut(&qp) {
         if let Some(at) = record.unacked.iter().position(|u| *u == e.event_type) {
             record.unacked.remove(at);
@@ -98,8 +98,8 @@ pub unsafe fn acked(shim: &Shim, event: *const IbvAsyncEvent) {
 }
 
 /// The queue pair belongs to an id from now on.
-pub fn belongs(shim: &Shim, qp: *const IbvQp, id: super::state::IdPtr) {
-    lock(&shim.state().qps).insert(
+pub fn belongs(qp: *const IbvQp, id: super::state::IdPtr) {
+    lock(&records().qps).insert(
         QpPtr(qp as usize),
         QpRecord {
             id: Some(id),
@@ -110,13 +110,13 @@ pub fn belongs(shim: &Shim, qp: *const IbvQp, id: super::state::IdPtr) {
 
 /// The queue pair goes away: its record is taken out before the real call, as its address may be
 /// another's as soon as that returns.
-pub fn forget(shim: &Shim, qp: *const IbvQp) -> Option<QpRecord> {
-    lock(&shim.state().qps).remove(&QpPtr(qp as usize))
+pub fn forget(qp: *const IbvQp) -> Option<QpRecord> {
+    lock(&records().qps).remove(&QpPtr(qp as usize))
 }
 
 /// The queue pair did not go away.
-pub fn remember(shim: &Shim, qp: *const IbvQp, record: Option<QpRecord>) {
+pub fn remember(qp: *const IbvQp, record: Option<QpRecord>) {
     if let Some(record) = record {
-        lock(&shim.state().qps).insert(QpPtr(qp as usize), record);
+        lock(&records().qps).insert(QpPtr(qp as usize), record);
     }
 }

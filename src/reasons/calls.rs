@@ -2,7 +2,7 @@
 
 use super::emit::{self, Line};
 use super::facts;
-use super::state::{IdPtr, IdRecord};
+use super::state::{records, IdPtr, IdRecord};
 use super::subject::Subject;
 use crate::abi::cm::RdmaCmId;
 use crate::boundary::{inner, shim::Shim, thread, Ended};
@@ -27,7 +27,7 @@ pub unsafe fn ended_on_id(
     let Some(errno) = pending(ended) else { return };
     // SAFETY: as promised by the caller.
     let mut subject = unsafe { Subject::of(id) };
-    let record = shim.state().record(IdPtr(id as usize));
+    let record = records().record(IdPtr(id as usize));
     subject.qp_num = record.qp_num;
     let mut facts = Facts {
         disconnected: record.ended,
@@ -36,17 +36,15 @@ pub unsafe fn ended_on_id(
     // SAFETY: as promised by the caller.
     unsafe { facts::id(&mut facts, id) };
     add(&mut facts, &record, &mut subject);
-    facts.progress = step_back(shim, id, ended.name, &facts);
+    facts.progress = step_back(id, ended.name, &facts);
     tell(shim, ended.name, errno, facts, &subject, record.role);
 }
 
 /// How far the id had come before the call that failed. An accept that librdmacm refused, or that failed at the queue
 /// pair, was not sent: the request is open still.
-fn step_back(shim: &Shim, id: *const RdmaCmId, call: &str, facts: &Facts) -> Progress {
+fn step_back(id: *const RdmaCmId, call: &str, facts: &Facts) -> Progress {
     let sent = thread::inner().is_none() && !facts.over_limit();
-    let progress = shim
-        .state()
-        .with(IdPtr(id as usize), |r| r.step_back(call, sent));
+    let progress = records().with(IdPtr(id as usize), |r| r.step_back(call, sent));
     // Of a synchronous id the events come inside its calls, and then they pass us by, too.
     match inner::past_us() {
         true => Progress::Unknown,

@@ -1,6 +1,6 @@
 //! From a finding to a line: severity, flood book, format.
 
-use super::state::State;
+use super::state::{records, State};
 use super::subject::Subject;
 use crate::boundary::{shim::Shim, thread};
 use crate::keeper;
@@ -92,7 +92,7 @@ pub fn line(shim: &'static Shim, explanation: Explanation, line: Line) {
         details: line.details,
         repeats: None,
     };
-    let state = shim.state();
+    let state = records();
     let age = state.started.elapsed();
     let (due, shown) = {
         let mut book = lock(&state.flood);
@@ -111,30 +111,32 @@ pub fn line(shim: &'static Shim, explanation: Explanation, line: Line) {
 /// Has the keeper write the next summary when it is due. Without a keeper it rides along with the
 /// next line, or comes when the process exits.
 fn schedule(shim: &'static Shim, state: &State) {
-    let next = lock(&state.flood).as_ref().and_then(Flood::next_due);
-    if let (Some(next), true) = (next, shim.config.threads) {
-        state.watch.summary_at(state.started + next);
+    if let (Some(next), true) = (next_summary(state), shim.config.threads) {
+        keeper::at(next);
         keeper::ensure(shim);
     }
 }
 
-/// Writes the summaries that are due.
-pub fn summaries(shim: &'static Shim, state: &State, now: Instant) {
-    let due = match lock(&state.flood).as_mut() {
-        Some(book) => book.due(now.duration_since(state.started)),
-        None => return,
-    };
+fn next_summary(state: &State) -> Option<Instant> {
+    let next = lock(&state.flood).as_ref().and_then(Flood::next_due)?;
+    Some(state.started + next)
+}
+
+/// Writes the summaries that are due; when the next one is.
+pub fn summaries(shim: &Shim, now: Instant) -> Option<Instant> {
+    let state = records();
+    let due = lock(&state.flood)
+        .as_mut()?
+        .due(now.duration_since(state.started));
     for report in &due {
         write(shim, report);
     }
-    if !due.is_empty() {
-        schedule(shim, state);
-    }
+    next_summary(state)
 }
 
 /// Writes what is still counted; the process ends.
 pub fn rest(shim: &Shim) {
-    let state = shim.state();
+    let state = records();
     let now = state.started.elapsed();
     let rest = lock(&state.flood)
         .as_mut()
@@ -188,7 +190,7 @@ fn add_port(report: &mut Report) {
 
 fn write(shim: &Shim, report: &Report) {
     let mut report = report.clone();
-    add_roce(shim.state(), &mut report);
+    add_roce(records(), &mut report);
     add_port(&mut report);
     let report = &report;
     let text = match shim.config.log.format {

@@ -1,7 +1,7 @@
 //! CM events: each is read once when it is handed over; bad news becomes a line.
 
 use super::emit::{self, Line};
-use super::state::{IdPtr, IdRecord, UnAcked};
+use super::state::{records, IdPtr, IdRecord, UnAcked};
 use super::subject::{same_host, Subject};
 use super::{calls, storm, traffic, waits};
 use crate::abi::cm::{RdmaCmEvent, RdmaCmId};
@@ -35,8 +35,8 @@ pub unsafe fn handed_over(
         return;
     };
     let id = IdPtr(e.id as usize);
-    let before = take_note(shim, e, id, look);
-    waits::connect_ends(shim, id);
+    let before = take_note(e, id, look);
+    waits::connect_ends(id);
     // SAFETY: librdmacm keeps the id of an un-acked event alive.
     unsafe {
         if e.event == ev::CONNECT_REQUEST {
@@ -54,8 +54,8 @@ pub fn owner(e: &RdmaCmEvent) -> IdPtr {
 }
 
 /// Puts the event into the records; gives the id's record as it was before.
-fn take_note(shim: &Shim, e: &RdmaCmEvent, id: IdPtr, look: &LazyNow) -> IdRecord {
-    let state = shim.state();
+fn take_note(e: &RdmaCmEvent, id: IdPtr, look: &LazyNow) -> IdRecord {
+    let state = records();
     let un_acked = UnAcked {
         at: std::ptr::from_ref(e) as usize,
         event: e.event,
@@ -228,7 +228,7 @@ unsafe fn dropped_unused(
     young
         && by_peer
         && before.role == Role::Client
-        && traffic::none(shim, unsafe { (*e.id).qp }, before.psns)
+        && traffic::none(unsafe { (*e.id).qp }, before.psns)
 }
 
 /// librdmacm reports its own failed queue pair move as CONNECT_ERROR -1 and loses the errno.
@@ -274,13 +274,13 @@ unsafe fn private_data(e: &RdmaCmEvent) -> Option<Vec<u8>> {
 ///
 /// # Safety
 /// `event` is null or an event that was handed over and not acked.
-pub unsafe fn acked(shim: &Shim, event: *const RdmaCmEvent) {
+pub unsafe fn acked(event: *const RdmaCmEvent) {
     // SAFETY: as promised by the caller.
     let Some(e) = (unsafe { event.as_ref() }) else {
         return;
     };
     let at = event as usize;
-    let mut ids = crate::lock::lock(&shim.state().ids);
+    let mut ids = crate::lock::lock(&records().ids);
     if let Some(record) = ids.get_mut(&owner(e)) {
         record.unacked.retain(|u| u.at != at);
     }
@@ -288,10 +288,10 @@ pub unsafe fn acked(shim: &Shim, event: *const RdmaCmEvent) {
 
 /// The id goes away: its record is taken out before the real call, since the address may be
 /// another thread's new id as soon as that returns.
-pub fn forget(shim: &Shim, id: *const RdmaCmId) -> Option<IdRecord> {
+pub fn forget(id: *const RdmaCmId) -> Option<IdRecord> {
     let id = IdPtr(id as usize);
-    waits::connect_ends(shim, id);
-    let record = crate::lock::lock(&shim.state().ids).remove(&id);
+    waits::connect_ends(id);
+    let record = crate::lock::lock(&records().ids).remove(&id);
     if record.as_ref().is_some_and(IdRecord::up) {
         stats::take(Counter::ConnectionsOpen, 1);
     }
@@ -299,11 +299,11 @@ pub fn forget(shim: &Shim, id: *const RdmaCmId) -> Option<IdRecord> {
 }
 
 /// The id did not go away.
-pub fn remember(shim: &Shim, id: *const RdmaCmId, record: Option<IdRecord>) {
+pub fn remember(id: *const RdmaCmId, record: Option<IdRecord>) {
     if let Some(record) = record {
         if record.up() {
             stats::add(Counter::ConnectionsOpen, 1);
         }
-        crate::lock::lock(&shim.state().ids).insert(IdPtr(id as usize), record);
+        crate::lock::lock(&records().ids).insert(IdPtr(id as usize), record);
     }
 }

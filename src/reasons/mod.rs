@@ -13,11 +13,29 @@ pub mod traffic;
 pub mod waits;
 pub mod watch;
 
-use crate::boundary::{guard, shim};
+use crate::boundary::feature::Feature;
+use crate::boundary::guard;
+use crate::boundary::shim::Shim;
+use state::{records, STATE};
+use std::time::Instant;
+
+pub const FEATURE: Feature = Feature {
+    renew: |process| STATE.renew(process),
+    at_exit,
+    work,
+    ..Feature::NONE
+};
 
 /// What was counted and not told yet is told when the process exits.
-pub extern "C" fn at_exit() {
-    if let Some(shim) = shim::existing().filter(|s| s.on()) {
-        guard::run(|| emit::rest(shim));
+fn at_exit(shim: &'static Shim) {
+    guard::run(|| emit::rest(shim));
+}
+
+/// Tells of waits that took too long and sums up floods.
+fn work(shim: &'static Shim, now: Instant) -> Option<Instant> {
+    for (key, waiting) in records().watch.take_due(now) {
+        waits::tell(shim, key, &waiting, now);
     }
+    let summary = emit::summaries(shim, now);
+    records().watch.next().into_iter().chain(summary).min()
 }

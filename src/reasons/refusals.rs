@@ -1,7 +1,7 @@
 //! This process refuses a connect request: its own line says so, and whom.
 
 use super::emit::{self, Line};
-use super::state::IdPtr;
+use super::state::{records, IdPtr};
 use super::subject::Subject;
 use super::{calls, facts};
 use crate::abi::cm::RdmaCmId;
@@ -35,7 +35,7 @@ pub unsafe fn ended(
     }
     stats::add(Counter::RequestsRefused, 1);
     stats::probes::refusal(id as usize, 0);
-    let record = shim.state().with(IdPtr(id as usize), |r| {
+    let record = records().with(IdPtr(id as usize), |r| {
         r.ended = true;
         r.progress = Progress::Rejected;
         r.clone()

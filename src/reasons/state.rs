@@ -1,14 +1,11 @@
 //! What is known of each id and queue pair of this process.
 
 use super::watch::Watch;
+use crate::boundary::per_process::PerProcess;
 use crate::boundary::thread::Psns;
-use crate::keeper::Running;
 use crate::lock::lock;
-use crate::pool::Pool;
 use crate::stats::Moment;
 use crate::sys::gids::Gids;
-use crate::tap;
-use crate::tenant::Tenants;
 use cmshim_core::explain::Progress;
 use cmshim_core::flood::Flood;
 use cmshim_core::model::{Role, Stage};
@@ -17,21 +14,22 @@ use std::sync::atomic::AtomicU64;
 use std::sync::Mutex;
 use std::time::Instant;
 
-/// All state of one process. Lock order: none of these locks is held while another is taken.
+pub static STATE: PerProcess<State> = PerProcess::new(State::new);
+
+/// What is known in this process.
+pub fn records() -> &'static State {
+    STATE.get()
+}
+
+/// All of it. Lock order: none of these locks is held while another is taken.
 pub struct State {
     pub started: Instant,
     pub ids: Mutex<HashMap<IdPtr, IdRecord>>,
     pub qps: Mutex<HashMap<QpPtr, QpRecord>>,
     pub watch: Watch,
     pub flood: Mutex<Option<Flood>>,
-    pub keeper: Running,
     pub tokens: AtomicU64,
-    pub pool: Pool,
-    pub tap: tap::Shared,
-    pub tenants: Tenants,
     pub gids: Gids,
-    /// Of the process that this state is of.
-    pub pid: u32,
 }
 
 /// Address of an rdma_cm_id: a name, never followed.
@@ -146,20 +144,15 @@ pub struct QpRecord {
 }
 
 impl State {
-    pub fn new() -> State {
+    fn new() -> State {
         State {
             started: Instant::now(),
             ids: Mutex::default(),
             qps: Mutex::default(),
             watch: Watch::default(),
             flood: Mutex::new(None),
-            keeper: Running::default(),
             tokens: AtomicU64::new(0),
-            pool: Pool::default(),
-            tap: tap::Shared::default(),
-            tenants: Tenants::default(),
             gids: Gids::default(),
-            pid: std::process::id(),
         }
     }
 

@@ -5,7 +5,7 @@
 //! repeats it after about 4 s.
 
 use super::emit::{self, Line};
-use super::state::IdPtr;
+use super::state::{records, IdPtr};
 use super::subject::Subject;
 use crate::abi::cm::RdmaCmId;
 use crate::boundary::{shim::Shim, Ended};
@@ -75,12 +75,12 @@ pub unsafe fn backlog(shim: &Shim, id: *const RdmaCmId, asked: i32) -> Backlog {
 }
 
 /// rdma_listen returned: notes what is in force.
-pub fn listens(shim: &Shim, ended: Ended, id: *const RdmaCmId, backlog: Backlog) {
+pub fn listens(ended: Ended, id: *const RdmaCmId, backlog: Backlog) {
     if ended.failed.is_some() {
         return;
     }
     let in_force = backlog.in_force();
-    let state = shim.state();
+    let state = records();
     state.begin(
         IdPtr(id as usize),
         Stage::Listen,
@@ -106,7 +106,7 @@ pub unsafe fn request_taken(
         return;
     }
     let more = tap::more(fd).unwrap_or_else(|| readable(fd));
-    let full = shim.state().with(IdPtr(listener as usize), |r| {
+    let full = records().with(IdPtr(listener as usize), |r| {
         r.burst = if more { r.burst + 1 } else { 0 };
         (r.backlog > 0 && r.burst == r.backlog).then_some(r.backlog)
     });

@@ -1,9 +1,8 @@
 //! Did anything go over a connection? The data path is not watched, but a queue pair's sequence
 //! numbers tell: what they were when it was connected, beside what they are when it ends.
 
-use super::state::QpPtr;
+use super::state::{records, QpPtr};
 use crate::abi::verbs::{IbvQp, IbvQpAttr, IbvQpInitAttr, QueryBuffer, QP_RQ_PSN, QP_SQ_PSN};
-use crate::boundary::shim::Shim;
 use crate::boundary::thread::{self, Psns};
 use crate::lock::lock;
 use crate::real;
@@ -25,13 +24,13 @@ pub unsafe fn set(attr: *const IbvQpAttr, mask: i32) {
 }
 
 /// Did no packet go either way, over a connection that started so? False where it cannot be told.
-pub fn none(shim: &Shim, qp: *mut IbvQp, start: Psns) -> bool {
+pub fn none(qp: *mut IbvQp, start: Psns) -> bool {
     let (Some(send), Some(receive)) = (start.send, start.receive) else {
         return false;
     };
     // Held during the query, so that no other thread destroys the queue pair meanwhile: its entry
     // takes the record out first. The query does not wait for anything.
-    let qps = lock(&shim.state().qps);
+    let qps = lock(&records().qps);
     if !qps.contains_key(&QpPtr(qp as usize)) {
         return false;
     }

@@ -2,7 +2,7 @@
 //! block.
 
 use super::emit::{self, Line};
-use super::state::{IdPtr, QpPtr, UnAcked};
+use super::state::{records, IdPtr, QpPtr, UnAcked};
 use super::subject::{same_host, Subject};
 use super::watch::{token, Key, Waiting};
 use crate::abi::cm::RdmaCmId;
@@ -28,7 +28,7 @@ pub unsafe fn connect_begins(shim: &'static Shim, id: *const RdmaCmId) {
     }
     // SAFETY: as promised by the caller.
     let subject = unsafe { Subject::of(id) };
-    let qp_num = shim.state().record(IdPtr(id as usize)).qp_num;
+    let qp_num = records().record(IdPtr(id as usize)).qp_num;
     let subject = Subject { qp_num, ..subject };
     watch(
         shim,
@@ -42,8 +42,8 @@ pub unsafe fn connect_begins(shim: &'static Shim, id: *const RdmaCmId) {
 }
 
 /// The answer came, or the id goes away.
-pub fn connect_ends(shim: &Shim, id: IdPtr) {
-    shim.state().watch.remove(Key::Connect(id));
+pub fn connect_ends(id: IdPtr) {
+    records().watch.remove(Key::Connect(id));
 }
 
 /// A call begins that blocks until all events of the id are acked. `wanted` picks the events that
@@ -61,7 +61,7 @@ pub unsafe fn call_begins(
     let cm = unsafe { id.as_ref() }?;
     // librdmacm acks the event that a synchronous id holds by itself.
     let held = cm.event as usize;
-    let record = shim.state().record(IdPtr(id as usize));
+    let record = records().record(IdPtr(id as usize));
     let unacked: Vec<UnAcked> = record
         .unacked
         .into_iter()
@@ -97,7 +97,7 @@ pub unsafe fn destroy_qp_begins(
     call: &'static str,
     qp: *const IbvQp,
 ) -> Option<Key> {
-    let known = lock(&shim.state().qps).get(&QpPtr(qp as usize)).cloned()?;
+    let known = lock(&records().qps).get(&QpPtr(qp as usize)).cloned()?;
     if known.unacked.is_empty() {
         return None;
     }
@@ -114,9 +114,9 @@ pub unsafe fn destroy_qp_begins(
 }
 
 /// The call returned.
-pub fn call_ends(shim: &Shim, key: Option<Key>) {
+pub fn call_ends(key: Option<Key>) {
     if let Some(key) = key {
-        shim.state().watch.remove(key);
+        records().watch.remove(key);
     }
 }
 
@@ -127,7 +127,7 @@ fn watch_call(
     unacked: Vec<UnAcked>,
     unacked_async: Vec<i32>,
 ) -> Key {
-    let key = token(shim.state());
+    let key = token(records());
     let limit = shim.config.reasons.watchdog;
     if !limit.is_zero() {
         watch(shim, key, limit, call, subject, unacked, unacked_async);
@@ -153,7 +153,7 @@ fn watch(
         unacked,
         unacked_async,
     };
-    shim.state().watch.add(key, waiting);
+    records().watch.add(key, waiting);
     keeper::ensure(shim);
 }
 

@@ -19,17 +19,23 @@ mod recorder;
 mod start;
 mod starts;
 
+use crate::boundary::feature::Feature;
+
 pub use calls::{first_id, id_of, learned, CallSpan};
 pub use cmshim_core::stats::{Bypass, Counter, Entry, Phase};
 pub use events::{acked, handed_over, read_ahead_at};
 pub use peer::address as peer_address;
-pub use process_local::fork_child;
 pub use reasons::Kind as Reason;
 pub use recorder::Mark;
 pub use start::{begin, told};
 
 pub use clock::{now_ns, realtime_ns, LazyNow, Moment};
 pub use count::*;
+
+pub const FEATURE: Feature = Feature {
+    fork_child: process_local::fork_child,
+    ..Feature::NONE
+};
 
 #[cfg(test)]
 mod tests;

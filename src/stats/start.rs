@@ -22,7 +22,7 @@ pub fn begin(shim: &'static Shim) {
     }
     if process_local::get().is_some() {
         // It was wiped.
-        guard::run(|| shim::first_call_of_process(shim));
+        guard::run(shim::first_call_of_process);
     }
     guard::run(|| match process_local::get_or_make() {
         Err(number) => {

@@ -66,7 +66,7 @@ fn passes(shim: &'static Shim, tap: &Tap, behind: &mut Behind, event: &mut Event
             to: None,
             channel: tap.app().0,
         };
-        tenant::seats_by_handle::seated(shim, event.handle(), Held { seat, of });
+        tenant::seats_by_handle::seated(event.handle(), Held { seat, of });
     }
     event.decide();
     true

@@ -52,7 +52,7 @@ fn key(tap: &Tap) -> u64 {
 pub fn add(shim: &'static Shim, tap: &'static Tap, kernel: KernelFd) -> Result<(), String> {
     let failed = |what: &str, error: &std::io::Error| format!("{what}: {}", errno::told_of(error));
     let last = std::io::Error::last_os_error;
-    let mut work = lock(&shim.state().tap.aggregator.work);
+    let mut work = lock(&super::state().aggregator.work);
     let set = work.set.or_else(make_set);
     let set = set.ok_or_else(|| failed("the thread's epoll set cannot be made", &last()))?;
     work.set = Some(set);
@@ -86,8 +86,8 @@ fn make_set() -> Option<c_int> {
 
 /// The channel is gone; false if its descriptor was something else already. (A channel that the program closed past us
 /// left the set when its last descriptor was closed.)
-pub fn remove(shim: &'static Shim, tap: &'static Tap, kernel: KernelFd) -> bool {
-    let mut work = lock(&shim.state().tap.aggregator.work);
+pub fn remove(tap: &'static Tap, kernel: KernelFd) -> bool {
+    let mut work = lock(&super::state().aggregator.work);
     work.channels.remove(&key(tap));
     match work.set {
         Some(set) => ready::epoll(AppFd(set), libc::EPOLL_CTL_DEL, kernel.0, 0),
@@ -97,8 +97,8 @@ pub fn remove(shim: &'static Shim, tap: &'static Tap, kernel: KernelFd) -> bool 
 }
 
 /// A descriptor of ours has a new number: the set itself, or a channel's kernel descriptor.
-pub fn renumber(shim: &'static Shim, from: c_int, to: c_int, tap: Option<&'static Tap>) {
-    let mut work = lock(&shim.state().tap.aggregator.work);
+pub fn renumber(from: c_int, to: c_int, tap: Option<&'static Tap>) {
+    let mut work = lock(&super::state().aggregator.work);
     if work.set == Some(from) {
         work.set = Some(to);
     }
@@ -119,8 +119,8 @@ pub fn renumber(shim: &'static Shim, from: c_int, to: c_int, tap: Option<&'stati
 
 /// Listens to the channel, or stops until there is room in its queue. Under the channel's lock, so that the
 /// two never cross.
-fn listen(shim: &'static Shim, tap: &'static Tap, on: bool) {
-    let Some(set) = lock(&shim.state().tap.aggregator.work).set else {
+fn listen(tap: &'static Tap, on: bool) {
+    let Some(set) = lock(&super::state().aggregator.work).set else {
         return;
     };
     let mut event = epoll_event {
@@ -135,18 +135,15 @@ fn listen(shim: &'static Shim, tap: &'static Tap, on: bool) {
 
 /// The kernel may have events of the channel without having said so.
 pub fn look_again(tap: &'static Tap) {
-    if let Some(shim) = shim::existing().filter(|_| !tap.paused.load(Ordering::Acquire)) {
-        listen(shim, tap, true);
+    if !tap.paused.load(Ordering::Acquire) {
+        listen(tap, true);
     }
 }
 
 /// There is room in the queue again.
 pub fn resume(tap: &'static Tap, _locked: &mut Locked) {
-    if !tap.paused.swap(false, Ordering::AcqRel) {
-        return;
-    }
-    if let Some(shim) = shim::existing() {
-        listen(shim, tap, true);
+    if tap.paused.swap(false, Ordering::AcqRel) {
+        listen(tap, true);
     }
 }
 
@@ -200,17 +197,17 @@ fn run(shim: &'static Shim) {
         };
         match round {
             None => {
-                hand_over_all(shim, "it broke");
+                hand_over_all("it broke");
                 shim.broke();
                 return;
             }
-            Some(Round::Lost(why)) => return hand_over_all(shim, &why),
-            Some(_) if memory::short() => return hand_over_all(shim, "no memory"),
+            Some(Round::Lost(why)) => return hand_over_all(&why),
+            Some(_) if memory::short() => return hand_over_all("no memory"),
             Some(Round::Strange) if strange > STRANGE => {
-                return hand_over_all(shim, "its epoll set tells of other files");
+                return hand_over_all("its epoll set tells of other files");
             }
             Some(Round::Strange) => {}
-            Some(Round::Quiet) if wait != 0 && ended(shim) => return,
+            Some(Round::Quiet) if wait != 0 && ended() => return,
             Some(Round::Quiet) => {}
             Some(Round::Busy) => awake_until = later(busy),
         }
@@ -233,7 +230,7 @@ enum Round {
 
 /// Waits for channels with events and takes them.
 fn round(shim: &'static Shim, wait_ms: c_int) -> Round {
-    let shared = &shim.state().tap.aggregator;
+    let shared = &super::state().aggregator;
     // Asked each time: it may have made way for a file of the program.
     let Some(set) = lock(&shared.work).set else {
         return Round::Lost("its epoll set is gone".to_owned());
@@ -253,7 +250,7 @@ fn round(shim: &'static Shim, wait_ms: c_int) -> Round {
         };
     };
     if shared.unshown.swap(false, Ordering::AcqRel) {
-        signal_again(shim);
+        signal_again();
     }
     let known = |event: &epoll_event| lock(&shared.work).channels.get(&{ event.u64 }).copied();
     let mut ours = 0;
@@ -277,13 +274,13 @@ fn take(shim: &'static Shim, tap: &'static Tap) {
         Ok(count) => count,
         Err(libc::EAGAIN | libc::EINTR) => 0,
         Err(why) => {
-            hand_over(shim, tap, &mut locked);
+            hand_over(tap, &mut locked);
             drop(locked);
             return not_readable(why);
         }
     };
     if tap.paused.load(Ordering::Acquire) {
-        listen(shim, tap, false);
+        listen(tap, false);
     }
     drop(locked);
     if count > 0 {
@@ -304,9 +301,9 @@ fn not_readable(why: c_int) {
 
 /// The program's own threads read the channel from now on: non-blocking, many events at once as without the thread; blocking,
 /// as bare. Under the channel's lock.
-fn hand_over(shim: &'static Shim, tap: &'static Tap, _locked: &mut Locked) {
+fn hand_over(tap: &'static Tap, _locked: &mut Locked) {
     let (app, kernel) = (tap.app(), tap.kernel());
-    remove(shim, tap, kernel);
+    remove(tap, kernel);
     let on = descriptors::is_nonblocking(app.0);
     swap::set_nonblocking(kernel.0, on);
     tap.nonblocking.store(on, Ordering::Release);
@@ -320,9 +317,9 @@ fn hand_over(shim: &'static Shim, tap: &'static Tap, _locked: &mut Locked) {
 }
 
 /// The thread ends before the program does.
-fn hand_over_all(shim: &'static Shim, why: &str) {
+fn hand_over_all(why: &str) {
     let channels = guard::run(|| {
-        let mut work = lock(&shim.state().tap.aggregator.work);
+        let mut work = lock(&super::state().aggregator.work);
         work.running = false;
         // Not closed: its number may be another file's by now.
         if let Some(set) = work.set.take() {
@@ -334,7 +331,7 @@ fn hand_over_all(shim: &'static Shim, why: &str) {
         guard::run(|| {
             let mut locked = tap.lock();
             if tap.how() == How::Thread {
-                hand_over(shim, tap, &mut locked);
+                hand_over(tap, &mut locked);
             }
         });
     }
@@ -347,14 +344,14 @@ fn hand_over_all(shim: &'static Shim, why: &str) {
 
 /// The events of a channel could not be shown to the program.
 pub fn signal_later(tap: &Tap) {
-    if let Some(shim) = shim::existing().filter(|_| tap.how() == How::Thread) {
-        let shared = &shim.state().tap.aggregator;
+    if tap.how() == How::Thread {
+        let shared = &super::state().aggregator;
         shared.unshown.store(true, Ordering::Release);
     }
 }
 
-fn signal_again(shim: &'static Shim) {
-    let channels = lock(&shim.state().tap.aggregator.work).channels.clone();
+fn signal_again() {
+    let channels = lock(&super::state().aggregator.work).channels.clone();
     for tap in channels.into_values() {
         let mut locked = tap.lock();
         if tap.how() == How::Thread && !tap.queue.is_empty() {
@@ -364,8 +361,8 @@ fn signal_again(shim: &'static Shim) {
 }
 
 /// Is nobody left to work for? A process whose main thread called pthread_exit ends with its last thread.
-fn ended(shim: &'static Shim) -> bool {
-    let mut work = lock(&shim.state().tap.aggregator.work);
+fn ended() -> bool {
+    let mut work = lock(&super::state().aggregator.work);
     if !work.channels.is_empty() && !sys::last_thread() {
         return false;
     }

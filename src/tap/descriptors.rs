@@ -110,7 +110,9 @@ pub fn about_to_replace(from: c_int, to: c_int, flags: c_int) -> Result<(), c_in
     if known.is_none() && !table::hidden(to) || from == to {
         return Ok(());
     }
-    let Some(shim) = hooked() else { return Ok(()) };
+    if hooked().is_none() {
+        return Ok(());
+    }
     // A call that will fail replaces nothing.
     // SAFETY: no pointer is passed.
     if flags & !libc::O_CLOEXEC != 0 || unsafe { c_library::fcntl(from, libc::F_GETFD, 0) } < 0 {
@@ -118,10 +120,10 @@ pub fn about_to_replace(from: c_int, to: c_int, flags: c_int) -> Result<(), c_in
     }
     let way = guard::run(|| match known {
         Some(tap) => {
-            lifetime::replaced(shim, tap);
+            lifetime::replaced(tap);
             true
         }
-        None => !swap::is_ours(to) || relocate::make_way(shim, to),
+        None => !swap::is_ours(to) || relocate::make_way(to),
     });
     match way {
         Some(false) => Err(libc::EMFILE),
@@ -189,12 +191,14 @@ pub fn may_close(fd: c_int) -> bool {
     if known.is_none() && !copy && !table::hidden(fd) {
         return true;
     }
-    let Some(shim) = hooked() else { return true };
+    if hooked().is_none() {
+        return true;
+    }
     if copy {
         table::set_copy(fd, false);
     }
     if let Some(tap) = known {
-        guard::run(|| lifetime::replaced(shim, tap));
+        guard::run(|| lifetime::replaced(tap));
         return true;
     }
     guard::run(|| !swap::is_ours(fd)).unwrap_or(true)
@@ -202,11 +206,11 @@ pub fn may_close(fd: c_int) -> bool {
 
 /// The program closes all numbers from `first` to `last`; the ranges that are its own.
 pub fn about_to_close_range(first: u32, last: u32) -> Option<impl Iterator<Item = (u32, u32)>> {
-    let shim = hooked()?;
+    hooked()?;
     guard::run(|| {
         for tap in table::all() {
             if u32::try_from(tap.app().0).is_ok_and(|fd| (first..=last).contains(&fd)) {
-                lifetime::replaced(shim, tap);
+                lifetime::replaced(tap);
             }
         }
     });

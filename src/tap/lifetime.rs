@@ -3,6 +3,7 @@
 use super::channel::{AppFd, How, KernelFd, Tap};
 use super::ready::AlwaysReadable;
 use super::{aggregator, swap, table};
+use crate::boundary::per_process::Process;
 use crate::boundary::shim::{self, Shim};
 use crate::lock::lock;
 use crate::stats::{self, Bypass};
@@ -72,7 +73,7 @@ pub fn channel_made(shim: &'static Shim, fd: c_int, internal: bool) {
         stats::bypassed(Bypass::TapDescriptors);
         return;
     }
-    let tap = lock(&shim.state().tap.free).take();
+    let tap = lock(&super::state().free).take();
     tap.begin(fd, internal);
     table::set(fd, tap);
     if taker == Taker::Thread {
@@ -81,22 +82,22 @@ pub fn channel_made(shim: &'static Shim, fd: c_int, internal: bool) {
 }
 
 /// librdmacm is about to close the channel's descriptor. Inside `guard::run`.
-pub fn channel_ends(shim: &'static Shim, fd: c_int) {
+pub fn channel_ends(fd: c_int) {
     let Some(tap) = table::find(fd).filter(|tap| tap.app().0 == fd) else {
         return;
     };
     table::clear(fd);
-    end(shim, tap);
+    end(tap);
 }
 
 /// The program closes the channel's descriptor itself, or puts another file there.
-pub fn replaced(shim: &'static Shim, tap: &'static Tap) {
+pub fn replaced(tap: &'static Tap) {
     table::clear(tap.app().0);
-    end(shim, tap);
+    end(tap);
 }
 
-fn end(shim: &'static Shim, tap: &'static Tap) {
-    let shared = &shim.state().tap;
+fn end(tap: &'static Tap) {
+    let shared = super::state();
     if tap.how() == How::Foreign {
         // The parent's: only our copy of the descriptor is closed, and its lock is never taken again.
         if tap.kernel().0 != tap.app().0 {
@@ -110,7 +111,7 @@ fn end(shim: &'static Shim, tap: &'static Tap) {
     let (how, swapped) = (tap.how(), tap.swapped());
     // Is the hidden descriptor still the kernel's? Whoever has it in a set knows.
     let ours = match how {
-        How::Thread => aggregator::remove(shim, tap, tap.kernel()),
+        How::Thread => aggregator::remove(tap, tap.kernel()),
         _ => swap::intact(tap),
     };
     if let Some(link) = locked.link.take() {
@@ -163,6 +164,6 @@ pub fn more(fd: c_int) -> Option<bool> {
 /// not our descriptors (vfork), or that no atfork handler saw.
 pub fn hooked() -> Option<&'static Shim> {
     let usable =
-        |shim: &&Shim| !crate::boundary::guard::inside() && shim.state().pid == std::process::id();
-    shim::existing().filter(usable)
+        || !crate::boundary::guard::inside() && Process::known().id() == std::process::id();
+    shim::existing().filter(|_| usable())
 }

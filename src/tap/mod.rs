@@ -28,11 +28,27 @@ mod waiting;
 
 pub use channel::Tap;
 pub use commands::write;
-pub use lifetime::{channel_ends, channel_made, fork_child, more, Shared};
+pub use lifetime::{channel_ends, channel_made, more};
 pub use table::find;
 
+use crate::boundary::feature::Feature;
+use crate::boundary::per_process::PerProcess;
 use crate::real::ucm::{self, KernelFd};
 use libc::c_int;
+use lifetime::Shared;
+
+static STATE: PerProcess<Shared> = PerProcess::new(Shared::default);
+
+/// What the channels of this process share.
+fn state() -> &'static Shared {
+    STATE.get()
+}
+
+pub const FEATURE: Feature = Feature {
+    renew: |process| STATE.renew(process),
+    fork_child: lifetime::fork_child,
+    ..Feature::NONE
+};
 
 /// Does the kernel take no command from this thread on the channel that the program knows by this descriptor, batched or not?
 pub fn refused_at(channel: c_int) -> bool {

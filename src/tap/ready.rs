@@ -2,7 +2,6 @@
 //! put into the channel's epoll set for that time. One eventfd serves many channels.
 
 use super::channel::AppFd;
-use crate::boundary::shim;
 use crate::lock::lock;
 use crate::real::c_library;
 use libc::{c_int, epoll_event};
@@ -22,8 +21,8 @@ struct Always {
 pub struct AlwaysReadable(Mutex<Vec<Always>>);
 
 /// Those of this process: a forked child has its own.
-fn all() -> Option<MutexGuard<'static, Vec<Always>>> {
-    Some(lock(&shim::existing()?.state().tap.always.0))
+fn all() -> MutexGuard<'static, Vec<Always>> {
+    lock(&super::state().always.0)
 }
 
 /// A channel's place in an eventfd's count, kept as long as the channel is read ahead: what was taken from the kernel can
@@ -38,7 +37,7 @@ pub struct Link {
 impl Link {
     /// Keeps a place; `None` when no descriptor can be had: then no event may be read ahead.
     pub fn reserve() -> Option<Link> {
-        let mut all = all()?;
+        let mut all = all();
         let at = match all.iter().position(|a| a.links < SHARED_BY) {
             Some(at) => at,
             None => {
@@ -84,7 +83,7 @@ impl Link {
     /// The channel is read ahead no more.
     pub fn release(mut self, channel: AppFd) {
         self.disarm(channel);
-        let Some(mut all) = all() else { return };
+        let mut all = all();
         if let Some(of) = all.iter_mut().find(|a| a.fd == self.fd) {
             of.links = of.links.saturating_sub(1);
         }
@@ -93,7 +92,7 @@ impl Link {
 
 /// An eventfd is had by a new number from now on.
 pub fn renumber(from: c_int, to: c_int) {
-    let Some(mut all) = all() else { return };
+    let mut all = all();
     if let Some(of) = all.iter_mut().find(|a| a.fd == from) {
         of.fd = to;
     }

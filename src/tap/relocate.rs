@@ -2,23 +2,22 @@
 
 use super::channel::{How, KernelFd, Tap};
 use super::{aggregator, ready, swap, table};
-use crate::boundary::shim::Shim;
 use libc::c_int;
 
 /// Makes way at `number`; false if there is no other number. Inside `guard::run`.
-pub fn make_way(shim: &'static Shim, number: c_int) -> bool {
+pub fn make_way(number: c_int) -> bool {
     let Some(moved) = swap::duplicate(number) else {
         return false;
     };
     // First, so that no channel is linked to the old number from here on.
     ready::renumber(number, moved);
-    aggregator::renumber(shim, number, moved, None);
-    table::all().for_each(|tap| renumber(shim, tap, number, moved));
+    aggregator::renumber(number, moved, None);
+    table::all().for_each(|tap| renumber(tap, number, moved));
     table::hide(number, false);
     true
 }
 
-fn renumber(shim: &'static Shim, tap: &'static Tap, from: c_int, to: c_int) {
+fn renumber(tap: &'static Tap, from: c_int, to: c_int) {
     let app = tap.app();
     if tap.how() == How::Foreign {
         // Nobody's epoll set but the parent's, and its lock is never taken again.
@@ -35,7 +34,7 @@ fn renumber(shim: &'static Shim, tap: &'static Tap, from: c_int, to: c_int) {
         return;
     }
     if tap.how() == How::Thread {
-        aggregator::renumber(shim, from, to, Some(tap));
+        aggregator::renumber(from, to, Some(tap));
     } else {
         ready::epoll(app, libc::EPOLL_CTL_DEL, from, 0);
         ready::epoll(app, libc::EPOLL_CTL_ADD, to, libc::EPOLLIN as u32);

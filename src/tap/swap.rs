@@ -6,7 +6,7 @@ use super::channel::{AppFd, How, KernelFd, Locked, Tap};
 use super::ready::Link;
 use super::{aggregator, ready, table};
 use crate::abi::cm::RdmaEventChannel;
-use crate::boundary::shim::{self, Shim};
+use crate::boundary::shim::Shim;
 use crate::lock::lock;
 use crate::real;
 use crate::real::c_library;
@@ -46,7 +46,7 @@ pub fn proven() {
 
 /// The channel is read ahead from now on, if it can be. Inside `guard::run`.
 pub fn swap(shim: &'static Shim, tap: &'static Tap, how: How) {
-    let shared = &shim.state().tap;
+    let shared = super::state();
     // One thread at a time, and none may come to know the kernel's descriptor meanwhile (`descriptors::expose`).
     let mut locked = tap.lock();
     let free = !tap.internal.load(Ordering::Acquire) && !tap.exposed.load(Ordering::Acquire);
@@ -73,7 +73,7 @@ fn try_swap(
     locked: &mut Locked,
     how: How,
 ) -> Result<(), String> {
-    let shared = &shim.state().tap;
+    let shared = super::state();
     let app = tap.app();
     if !is_event_channel(app.0) {
         return Err("its descriptor is that of something else".to_owned());
@@ -116,7 +116,7 @@ fn try_swap(
     };
     tap.set_descriptors(app, KernelFd(app.0), How::Plain);
     if how == How::Thread {
-        aggregator::remove(shim, tap, kernel);
+        aggregator::remove(tap, kernel);
     }
     if let Some(link) = locked.link.take() {
         link.release(app);
@@ -346,6 +346,6 @@ pub fn is_ours(fd: c_int) -> bool {
     }
 }
 
-fn hiding() -> Option<MutexGuard<'static, ()>> {
-    Some(lock(&shim::existing()?.state().tap.hiding))
+fn hiding() -> MutexGuard<'static, ()> {
+    lock(&super::state().hiding)
 }

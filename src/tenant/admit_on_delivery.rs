@@ -90,7 +90,7 @@ unsafe fn by_policy(shim: &'static Shim, e: &RdmaCmEvent) -> Fate {
     if let Some(seat) = decision.seat {
         // SAFETY: as promised by the caller.
         let of = unsafe { connection(e.id, None) };
-        let seats = &shim.state().tenants.seats;
+        let seats = &super::state().seats;
         release(seats.put(key(e.id), Held { seat, of }));
     }
     Fate::Pass
@@ -230,8 +230,8 @@ pub fn ended_or_restored(id: *const RdmaCmId, failed: Option<c_int>) {
 }
 
 fn taken(id: *const RdmaCmId) -> Option<Held> {
-    let shim = shim::existing().filter(|_| super::on())?;
-    shim.state().tenants.seats.take(Key::Id(id as usize))
+    let all = super::on().then(super::state)?;
+    all.seats.take(Key::Id(id as usize))
 }
 
 /// The attributes of a queue pair carry the traffic class that the policy gives its tenant. Where the tap sees the

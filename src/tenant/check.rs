@@ -146,7 +146,7 @@ pub unsafe fn refuses(event: *mut RdmaCmEvent) -> bool {
     let answer = unsafe { (registered.check)(&request, registered.user) };
     guard::set_errno(errno);
     ASKING.with(|a| a.set(None));
-    match (guard::run(|| take_back(shim, token)).flatten(), answer) {
+    match (guard::run(|| take_back(token)).flatten(), answer) {
         // It took too long: the request was refused meanwhile.
         (None, _) => true,
         (Some(open), _) if open.late => {
@@ -201,7 +201,7 @@ unsafe fn put_down(shim: &'static Shim, event: *mut RdmaCmEvent) -> (u64, cmshim
     };
     let limit = shim.config.tenant.check;
     let deadline = (!limit.is_zero() && shim.config.threads).then(|| Instant::now() + limit);
-    let seat = shim.state().tenants.seats.get(admit_on_delivery::key(e.id));
+    let seat = super::state().seats.get(admit_on_delivery::key(e.id));
     let open = Open {
         event: event as usize,
         ask,
@@ -209,7 +209,7 @@ unsafe fn put_down(shim: &'static Shim, event: *mut RdmaCmEvent) -> (u64, cmshim
         late: false,
     };
     let token = {
-        let mut inner = lock(&shim.state().tenants.checks.0);
+        let mut inner = lock(&super::state().checks.0);
         inner.next += 1;
         let token = inner.next;
         let pending = Pending {
@@ -221,15 +221,15 @@ unsafe fn put_down(shim: &'static Shim, event: *mut RdmaCmEvent) -> (u64, cmshim
         token
     };
     if let Some(deadline) = deadline {
-        shim.state().watch.tenants_at(deadline);
+        keeper::at(deadline);
         keeper::ensure(shim);
     }
     (token, request)
 }
 
 /// The request, if it has not been answered.
-fn take_back(shim: &Shim, token: u64) -> Option<Open> {
-    let mut inner = lock(&shim.state().tenants.checks.0);
+fn take_back(token: u64) -> Option<Open> {
+    let mut inner = lock(&super::state().checks.0);
     inner.pending.remove(&token)?.open
 }
 
@@ -244,7 +244,7 @@ pub fn clean_up(here: *const u8) {
     }
     ASKING.with(|a| a.set(None));
     let Some(shim) = shim::existing() else { return };
-    if let Some(open) = guard::run(|| take_back(shim, token)).flatten() {
+    if let Some(open) = guard::run(|| take_back(token)).flatten() {
         let how = if open.late { No::Late } else { No::Left };
         // SAFETY: an event that only this thread knew.
         unsafe { refuse(shim, &open, how) };
@@ -253,7 +253,7 @@ pub fn clean_up(here: *const u8) {
 
 /// Where the keeper could not be started, a thread that takes events does this part of its work.
 pub fn without_keeper(shim: &'static Shim, refused_at: fn(c_int) -> bool) {
-    if shim.config.threads && !keeper::runs(shim) {
+    if shim.config.threads && !keeper::runs() {
         overdue(shim, refused_at);
         guard::run(|| keeper::ensure(shim));
     }
@@ -265,7 +265,7 @@ pub fn overdue(shim: &'static Shim, refused_at: fn(c_int) -> bool) -> Option<Ins
     let now = Instant::now();
     loop {
         let due = guard::run(|| {
-            let mut inner = lock(&shim.state().tenants.checks.0);
+            let mut inner = lock(&super::state().checks.0);
             let overdue = |p: &&mut Pending| p.deadline.is_some_and(|d| d <= now);
             inner
                 .pending
@@ -278,7 +278,7 @@ pub fn overdue(shim: &'static Shim, refused_at: fn(c_int) -> bool) -> Option<Ins
         unsafe { refuse(shim, &open, No::Late) };
     }
     let next = guard::run(|| {
-        let inner = lock(&shim.state().tenants.checks.0);
+        let inner = lock(&super::state().checks.0);
         let open = inner.pending.values().filter(|p| p.open.is_some());
         open.filter_map(|p| p.deadline).min()
     });

@@ -76,7 +76,7 @@ pub fn about(
     counted: bool,
 ) -> Option<Decision> {
     let current = load::current(shim)?;
-    let share = shim.state().tenants.share.get();
+    let share = super::state().share.get();
     let decision = weigh(&current, share, direction, ask, counted);
     if !counts(direction, &decision, counted, check::registered()) {
         return Some(decision);
@@ -105,7 +105,7 @@ pub(super) fn counts(
 /// Counts it and tells of it; `observed`: the policy would have refused it for a limit. Inside `guard::run`.
 pub fn by_program(shim: &'static Shim, ask: &Ask, observed: bool, no: Option<No>) {
     let current = load::current(shim);
-    let share = shim.state().tenants.share.get();
+    let share = super::state().share.get();
     let mut decision = match &current {
         Some(current) => weigh(current, share, Direction::In, ask, false),
         None => Decision::default(),

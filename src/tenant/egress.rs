@@ -61,7 +61,7 @@ pub unsafe fn endpoint(shim: &'static Shim, info: *const RdmaAddrInfo) -> Option
 /// # Safety
 /// `id` is null or the program's id.
 pub unsafe fn connect(shim: &'static Shim, id: *const RdmaCmId) -> Option<c_int> {
-    let seats = &shim.state().tenants.seats;
+    let seats = &super::state().seats;
     // SAFETY: as promised by the caller.
     let ask = unsafe { outgoing(id) }?;
     let to = ask.peer.map(|peer| (peer, ask.port));

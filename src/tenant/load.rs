@@ -29,8 +29,8 @@ pub fn begin(shim: &'static Shim) {
 /// The policy in effect, read if that was not done yet; `None` where none is configured.
 pub fn current(shim: &'static Shim) -> Option<Arc<Current>> {
     let path = shim.config.tenant.policy.as_deref()?;
-    let tenants = &shim.state().tenants;
-    if !keeper::runs(shim) {
+    let tenants = super::state();
+    if !keeper::runs() {
         look_once_in_a_while(shim, tenants, path);
         if super::on() {
             keeper::ensure(shim);
@@ -45,7 +45,7 @@ pub fn current(shim: &'static Shim) -> Option<Arc<Current>> {
     drop(current);
     super::turn_on();
     if shim.config.threads {
-        shim.state().watch.tenants_at(Instant::now() + LOOK_EVERY);
+        keeper::at(Instant::now() + LOOK_EVERY);
         keeper::ensure(shim);
     }
     Some(first)
@@ -288,7 +288,7 @@ fn own(name: Option<&str>, pattern: Option<&str>) -> Option<String> {
 /// Looks whether the file has changed; when to look again. Called by the keeper, so that no connect waits for it.
 pub fn look(shim: &'static Shim) -> Option<Instant> {
     let path = shim.config.tenant.policy.as_deref()?;
-    let tenants = &shim.state().tenants;
+    let tenants = super::state();
     lock(&tenants.current).as_ref()?;
     look_once_in_a_while(shim, tenants, path);
     Some(Instant::now() + LOOK_EVERY)

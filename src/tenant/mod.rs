@@ -28,10 +28,13 @@ mod tests;
 #[cfg(test)]
 mod users_tests;
 
-pub use load::{begin, look, needs_gid};
+pub use load::{begin, needs_gid};
 pub use tell::private_data;
 
+use crate::boundary::feature::Feature;
+use crate::boundary::per_process::PerProcess;
 use crate::boundary::shim::Shim;
+use crate::boundary::Call;
 use cmshim_core::config::OnError;
 use decide::Current;
 use seats::Seats;
@@ -42,7 +45,7 @@ use std::sync::{Arc, Mutex, OnceLock};
 /// What one process knows. Lock order: `current` (held while the policy is read for the first time), then any other
 /// of these; all of them may be taken under a channel's lock.
 #[derive(Default)]
-pub struct Tenants {
+struct Tenants {
     /// `None` until the policy was first read.
     current: Mutex<Option<Arc<Current>>>,
     watched: watched::Watched,
@@ -52,6 +55,21 @@ pub struct Tenants {
     complaint: load::Complaint,
     checks: check::Checks,
 }
+
+static STATE: PerProcess<Tenants> = PerProcess::new(Tenants::default);
+
+/// What this process knows.
+fn state() -> &'static Tenants {
+    STATE.get()
+}
+
+/// What the root adds is `check::overdue`, which asks the tap.
+pub const FEATURE: Feature = Feature {
+    renew: |process| STATE.renew(process),
+    goes_off,
+    work: |shim, _now| load::look(shim),
+    ..Feature::NONE
+};
 
 /// Is there a policy, or a check of the program's own? False costs one load.
 static ON: AtomicBool = AtomicBool::new(false);
@@ -66,7 +84,7 @@ pub fn on() -> bool {
 }
 
 /// The shim goes off. Where a policy was never read, it cannot be any more.
-pub fn shim_goes_off(shim: &Shim) {
+fn goes_off(shim: &'static Shim) {
     if configured(shim) && !on() && shim.config.tenant.on_error == OnError::Deny {
         CLOSED.store(true, Ordering::Relaxed);
         turn_on();
@@ -80,4 +98,21 @@ fn turn_on() {
 /// Is a policy configured for this process?
 pub fn configured(shim: &Shim) -> bool {
     shim.config.tenant.policy.is_some()
+}
+
+/// Does the policy keep this call from being made? The errno, if so.
+pub fn refuses(call: &mut Call, work: impl FnOnce(&'static Shim) -> Option<i32>) -> Option<i32> {
+    read_policy(call);
+    if !on() {
+        return None;
+    }
+    call.is_delayed();
+    call.decide(None, work)
+}
+
+/// Reads the policy, if there is one and no call of the process has done that yet.
+pub fn read_policy(call: &Call) {
+    if !on() && call.shim().is_some_and(configured) {
+        call.before(begin);
+    }
 }

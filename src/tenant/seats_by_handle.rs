@@ -3,7 +3,6 @@
 use super::on;
 use super::seats::{Held, Key};
 use crate::boundary::guard;
-use crate::boundary::shim::{self, Shim};
 use cmshim_core::codes::event as ev;
 use libc::c_int;
 use std::cell::Cell;
@@ -57,11 +56,9 @@ pub fn restore(handle: u32, seat: Option<Held>) {
 
 /// The connection has its place again.
 pub fn reacquire(key: Key, seat: Option<Held>) {
-    let (Some(seat), Some(shim)) = (seat, shim::existing()) else {
-        return;
-    };
+    let Some(seat) = seat else { return };
     guard_or_inside(|| {
-        let tenants = &shim.state().tenants;
+        let tenants = super::state();
         if let (Some(row), Some(share)) = (seat.seat.row, tenants.share.get()) {
             // Without a limit it never fails.
             share.acquire_anyway(row);
@@ -77,17 +74,17 @@ pub fn is_gone(errno: i32) -> bool {
 }
 
 fn take(handle: u32) -> Option<Held> {
-    let shim = shim::existing().filter(|_| on())?;
-    guard_or_inside(|| shim.state().tenants.seats.take(Key::Handle(handle)))
+    if !on() {
+        return None;
+    }
+    guard_or_inside(|| super::state().seats.take(Key::Handle(handle)))
 }
 
 /// The connection is over: its place is free.
 pub fn release(seat: Option<Held>) {
     let row = seat.and_then(|held| held.seat.row);
-    if let (Some(row), Some(shim)) = (row, shim::existing()) {
-        if let Some(share) = shim.state().tenants.share.get() {
-            share.release(row);
-        }
+    if let (Some(row), Some(share)) = (row, super::state().share.get()) {
+        share.release(row);
     }
 }
 
@@ -97,15 +94,15 @@ pub fn ended(handle: u32) {
 }
 
 /// The connection of this id has a seat.
-pub fn seated(shim: &'static Shim, handle: u32, held: Held) {
-    release(shim.state().tenants.seats.put(Key::Handle(handle), held));
+pub fn seated(handle: u32, held: Held) {
+    release(super::state().seats.put(Key::Handle(handle), held));
 }
 
 /// The id is on the channel with this descriptor now.
 pub fn moved(key: Key, channel: c_int) {
-    if let Some(shim) = shim::existing().filter(|_| on()) {
+    if on() {
         guard_or_inside(|| {
-            shim.state().tenants.seats.moved(key, channel);
+            super::state().seats.moved(key, channel);
             None::<()>
         });
     }
@@ -118,8 +115,8 @@ pub fn id_moved(handle: u32, channel: c_int) {
 
 /// The channel goes, and with it all its ids in the kernel: nobody will destroy them.
 pub fn channel_ends(channel: c_int) {
-    if let Some(shim) = shim::existing().filter(|_| on()) {
-        let seats = &shim.state().tenants.seats;
+    if on() {
+        let seats = &super::state().seats;
         while let Some(gone) = guard_or_inside(|| seats.of_channel(channel)) {
             gone.into_iter().for_each(release);
         }
@@ -128,10 +125,10 @@ pub fn channel_ends(channel: c_int) {
 
 /// The traffic class for the packets of this connection.
 pub fn class(key: Key) -> Option<u8> {
-    let shim = shim::existing().filter(|_| on())?;
-    guard_or_inside(|| shim.state().tenants.seats.get(key))?
-        .seat
-        .tos
+    if !on() {
+        return None;
+    }
+    guard_or_inside(|| super::state().seats.get(key))?.seat.tos
 }
 
 /// As `class`, by the handle of the connection's id.

@@ -76,7 +76,7 @@ fn told(
     decision: &Decision,
     words: impl FnOnce(&Refusal) -> Words,
 ) {
-    let audit = &shim.state().tenants.audit;
+    let audit = &super::state().audit;
     audit.note(shim, file, direction, ask, decision);
     let Some(refusal) = &decision.refused else {
         return;
