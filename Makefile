@@ -81,7 +81,7 @@ test-quick: setup ## what needs no guest, and one short guest, with the debug bu
 
 soak: setup build c-tests ## 1,000 random programs (RANDOM_FIRST=, RANDOM_SEEDS=) and 100,000 connections (SOAK_CONNECTIONS=, SOAK_SEED=)
 	$(Q)RANDOM_SEEDS=$${RANDOM_SEEDS:-1000} c-tests/random/run
-	$(Q)SOAK_CONNECTIONS=$${SOAK_CONNECTIONS:-100000} c-tests/soak/long
+	$(Q)SOAK_CONNECTIONS=$${SOAK_CONNECTIONS:-100000} c-tests/soak/run
 
 test-all: setup ## the same as test, with the whole lab on each root, the packages and aarch64 (docs/testing.md): hours without KVM
 	$(Q)tools/test all

@@ -125,6 +125,11 @@ static int work(unsigned from, unsigned die_at)
     long base = 0;
     for (unsigned next = from; busy;) {
         busy = 0;
+        atomic_fetch_add(&book->client_turns[me], 1);
+        if (!server_lives()) {
+            say("client %u: the server has ended, and nobody restarts it", me);
+            return 1;
+        }
         if (next >= die_at && next_random(&state) % 4 == 0) kill(getpid(), SIGKILL);
         for (int i = 0; i < AT_ONCE; i++) {
             if (conns[i].page) on_turn(&conns[i]);
@@ -170,8 +175,12 @@ int run_client(unsigned client)
         MUST(child >= 0);
         if (!child) _exit(work(from, die_at));
         atomic_store(&book->client_pid[client], child);
-        while (waitpid(child, &status, 0) < 0 && errno == EINTR) { }
+        status = end_of(child, &book->client_turns[me]);
         from = after_a_kill();
+        if (status < 0) {
+            say("client %u: it hung", me);
+            return 1;
+        }
         if (status && !(WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL)) say("client %u: ended with status %x", me, status);
         if (!WIFSIGNALED(status) || WTERMSIG(status) != SIGKILL) return status != 0;
         atomic_fetch_add(&book->clients_killed, 1);

@@ -6,6 +6,7 @@
 #include <sys/stat.h>
 
 struct book *book;
+int book_file;
 
 struct page *page_of(unsigned client, unsigned number)
 {
@@ -83,7 +84,7 @@ static void open_book(const char *path, uint64_t seed, unsigned connections)
     MUST(!fstat(fd, &s));
     book = mmap(NULL, s.st_size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
     MUST(book != MAP_FAILED);
-    close(fd);
+    book_file = fd; /* open for the lock of supervise.c */
     if (connections) {
         book->seed = seed;
         book->each = (connections + CLIENTS - 1) / CLIENTS;
@@ -105,7 +106,8 @@ int main(int argc, char **argv)
     if (!strcmp(what, "check")) return check();
     if (!strcmp(what, "ended")) { /* prints the server's process and how many ids it has */
         atomic_store(&book->ended, 1);
-        for (int left = 3000; left && !atomic_load(&book->settled); left--) usleep(10000);
+        for (int left = 3000; left && !atomic_load(&book->settled) && server_lives(); left--) usleep(10000);
+        if (!server_lives()) return 1;
         say("%d %u", atomic_load(&book->server_pid), atomic_load(&book->server_ids));
         return 0;
     }

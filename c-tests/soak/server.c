@@ -1,5 +1,6 @@
 /* The server, and who restarts it. */
 #include "soak.h"
+#include <sys/prctl.h>
 
 enum { HELD = 24, RESTART_EACH = 1000 };
 
@@ -108,14 +109,13 @@ static void take_all_events(void)
 static int serve(void)
 {
     signal(SIGTERM, end);
-    signal(SIGALRM, SIG_DFL);
-    alarm(0);
     ch = new_channel(1);
     listener = cm_listen(ch, 64);
     atomic_fetch_add(&book->epoch, 1); /* even: up */
     int set = epoll_with(ch->fd, EPOLLIN);
     struct epoll_event got;
     while (!over) {
+        atomic_fetch_add(&book->server_turns, 1);
         epoll_wait(set, &got, 1, 200);
         take_all_events();
         while (holding && atomic_load(&book->ended)) drop(held[--holding]);
@@ -129,16 +129,28 @@ static int serve(void)
     return 0;
 }
 
+/* It neither ends by itself nor hangs. */
+static void still_serves(pid_t child, struct watch *watch)
+{
+    int status, hung = hangs(watch, &book->server_turns);
+    pid_t ended = waitpid(child, &status, WNOHANG);
+    if (ended == child) say("server: ended by itself with status %x", status);
+    else if (hung) say("server: it hung");
+    if (ended == child || hung) _exit(1);
+    usleep(10000);
+}
+
 static pid_t start(void)
 {
     pid_t child = fork();
     MUST(child >= 0);
-    if (!child) _exit(serve());
-    atomic_store(&book->server_pid, child);
-    while (atomic_load(&book->epoch) % 2) {
-        MUST(waitpid(child, NULL, WNOHANG) == 0);
-        usleep(10000);
+    if (!child) {
+        MUST(!prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0));
+        _exit(serve());
     }
+    struct watch watch = {0};
+    atomic_store(&book->server_pid, child);
+    while (atomic_load(&book->epoch) % 2) still_serves(child, &watch);
     return child;
 }
 
@@ -152,7 +164,9 @@ static unsigned period(uint64_t *state)
 int run_server(void)
 {
     uint64_t state = book->seed * 31 + 7;
+    hold_book();
     atomic_store(&book->epoch, 1);
+    struct watch watch = {0};
     pid_t child = start();
     signal(SIGTERM, end);
     unsigned since = 0, until = period(&state), n = 0, last;
@@ -160,14 +174,11 @@ int run_server(void)
     int base_fds = 0, status = 0;
     say("server: up");
     for (;;) {
-        usleep(20000);
+        still_serves(child, &watch);
         unsigned done = atomic_load(&book->done);
         if (!base && done - since >= until / 10) base = rss_of(child), base_fds = fds_of(child);
         last = over || atomic_load(&book->ended);
-        if (!last && done - since < until) {
-            MUST(waitpid(child, NULL, WNOHANG) == 0);
-            continue;
-        }
+        if (!last && done - since < until) continue;
         atomic_store(&book->settled, last);
         if (last && !over) continue; /* it is looked at from outside before it ends */
         if (base) {
@@ -177,12 +188,13 @@ int run_server(void)
         }
         atomic_fetch_add(&book->epoch, 1);
         kill(child, !last && n++ % 2 ? SIGKILL : SIGTERM);
-        while (waitpid(child, &status, 0) < 0 && errno == EINTR) { }
-        if (WIFEXITED(status) ? WEXITSTATUS(status) : WTERMSIG(status) != SIGKILL) say("server: ended with status %d", status);
+        if ((status = end_of(child, &book->server_turns)) < 0) say("server: its end hung");
+        else if (WIFEXITED(status) ? WEXITSTATUS(status) : WTERMSIG(status) != SIGKILL) say("server: ended with status %x", status);
+        if (status < 0) return 1;
         if (last) return status != 0;
         atomic_fetch_add(&book->restarts, 1);
         over = 0;
         child = start();
-        since = atomic_load(&book->done), until = period(&state), base = 0;
+        since = atomic_load(&book->done), until = period(&state), base = 0, watch = (struct watch){0};
     }
 }

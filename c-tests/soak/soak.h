@@ -22,12 +22,14 @@ struct book {
     atomic_uint epoch; /* odd while the server is down */
     atomic_uint done, restarts, clients_killed, server_wrong, server_ids, ended, settled; /* settled: the server is not restarted any more */
     atomic_int server_pid, client_pid[CLIENTS];
+    atomic_uint server_turns, client_turns[CLIENTS]; /* who hangs makes none */
     atomic_long rss_growth, rss_growth_client; /* KiB, the most of any */
     atomic_int fd_growth;
     struct page pages[];
 };
 
 extern struct book *book;
+extern int book_file;
 
 struct tag { uint8_t magic, client, kind, unused; uint32_t number; }; /* private data of a connect */
 
@@ -39,6 +41,13 @@ void note_most(atomic_long *most, long value);
 void make_qp(struct rdma_cm_id *id);
 void free_qps(void);
 double now(void);
+
+/* supervise.c */
+struct watch { unsigned seen; double since; };
+void hold_book(void);
+int server_lives(void);
+int hangs(struct watch *w, atomic_uint *turns);
+int end_of(pid_t child, atomic_uint *turns);
 
 int run_server(void);
 int run_client(unsigned client);
