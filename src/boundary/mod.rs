@@ -42,9 +42,10 @@ impl Returned for () {
     }
 }
 
-/// A call on its way through. It has no destructor on purpose: a thread can be cancelled, or leave
+/// A call on its way through. It has one end: `finish`, `finish_if`, `finish_if_failed`, `done` or `refused` takes it, and gives
+/// what the entry has to return. It has no destructor on purpose: a thread can be cancelled, or leave
 /// by longjmp, while the real call blocks.
-#[derive(Clone, Copy)]
+#[must_use]
 pub struct Call {
     pub name: &'static str,
     /// Is this the program's own call (and not one of librdmacm's inner ones)?
@@ -54,6 +55,16 @@ pub struct Call {
     errno: i32,
     /// Something took its time since it began.
     delayed: bool,
+}
+
+/// What an entry returns: only an end of its `Call` makes it.
+#[must_use]
+pub struct Finished<R>(R);
+
+impl<R> Finished<R> {
+    pub fn value(self) -> R {
+        self.0
+    }
 }
 
 /// How the real call ended.
@@ -76,19 +87,12 @@ impl Ended {
     }
 }
 
-/// Steps into an entry that has no id.
-#[inline(always)]
-pub fn enter(entry: Entry) -> Call {
-    // SAFETY: null is allowed.
-    unsafe { enter_on(entry, std::ptr::null()) }
-}
-
 /// Steps into an entry. Costs a thread-local look when the shim is off.
 ///
 /// # Safety
 /// `id` is null or the program's id, valid during this call.
 #[inline(never)]
-pub unsafe fn enter_on(entry: Entry, id: *const RdmaCmId) -> Call {
+pub unsafe fn enter(entry: Entry, id: *const RdmaCmId) -> Call {
     let name = entry.name();
     let pass = Call {
         name,
@@ -168,9 +172,9 @@ impl Call {
     }
 
     /// Steps out of a call that is not made: it fails with this errno.
-    pub fn refused(self, errno: i32) -> i32 {
+    pub fn refused(self, errno: i32) -> Finished<i32> {
         set_errno(errno);
-        self.after(-1, |_, ended| {
+        let finished = self.finish(-1, |_, ended| {
             if !ended.outermost {
                 thread::note_inner(thread::Inner {
                     call: ended.name,
@@ -180,7 +184,7 @@ impl Call {
             }
         });
         set_errno(errno);
-        -1
+        finished
     }
 
     /// The errno with which the real call failed, if it did; costs nothing while the shim is off.
@@ -190,7 +194,7 @@ impl Call {
 
     /// The outcome of a call, or of a second try where the feature says that the errno of the first one is
     /// worth it.
-    pub fn again<R: Returned>(
+    pub fn retry_if<R: Returned>(
         &self,
         first: R,
         worth: impl FnOnce(&'static Shim, i32) -> bool,
@@ -206,10 +210,16 @@ impl Call {
         }
     }
 
-    /// Runs the feature's part after the real call, which returned `ret`, and steps out.
-    pub fn after<R: Returned>(self, ret: R, work: impl FnOnce(&'static Shim, Ended)) {
-        let Some(shim) = self.shim else { return };
-        let failed = ret.failure(errno());
+    /// Steps out of a call that returned `rc`, with the features' part after it.
+    pub fn finish<R: Returned>(
+        self,
+        rc: R,
+        work: impl FnOnce(&'static Shim, Ended),
+    ) -> Finished<R> {
+        let Some(shim) = self.shim else {
+            return Finished(rc);
+        };
+        let failed = rc.failure(errno());
         self.began.ends(failed);
         let ended = Ended {
             name: self.name,
@@ -220,33 +230,39 @@ impl Call {
         };
         guarded(shim, || work(shim, ended));
         thread::leave();
+        Finished(rc)
     }
 
-    /// As `after`, for work that only a failed call makes: one that went well just steps out.
-    pub fn failed<R: Returned>(self, ret: R, work: impl FnOnce(&'static Shim, Ended)) {
-        self.watched(ret, false, work);
-    }
-
-    /// As `failed`, but with work after a call that went well too, if it was watched.
-    pub fn watched<R: Returned>(
+    /// As `finish`, for work that only a failed call makes: one that went well just steps out.
+    pub fn finish_if_failed<R: Returned>(
         self,
-        ret: R,
-        watched: bool,
+        rc: R,
         work: impl FnOnce(&'static Shim, Ended),
-    ) {
-        if watched || ret.failure(0).is_some() {
-            self.after(ret, work);
+    ) -> Finished<R> {
+        self.finish_if(rc, false, work)
+    }
+
+    /// As `finish_if_failed`, but if `wanted` with work after a call that went well, too.
+    pub fn finish_if<R: Returned>(
+        self,
+        rc: R,
+        wanted: bool,
+        work: impl FnOnce(&'static Shim, Ended),
+    ) -> Finished<R> {
+        if wanted || rc.failure(0).is_some() {
+            self.finish(rc, work)
         } else {
-            self.done();
+            self.done(rc)
         }
     }
 
     /// Steps out where nothing is left to do: it went well, or ended without news.
-    pub fn done(self) {
+    pub fn done<R>(self, rc: R) -> Finished<R> {
         if self.shim.is_some() {
             self.began.ends(None);
             thread::leave();
         }
+        Finished(rc)
     }
 }
 
@@ -298,4 +314,24 @@ pub fn missing<R>(name: &'static str, failure: R) -> R {
     }
     set_errno(libc::ENOSYS);
     failure
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Call;
+
+    /// Whoever copied a call, or forgot it in a destructor, could end it twice or in the middle of an unwinding.
+    #[test]
+    fn a_call_is_neither_copied_nor_dropped() {
+        trait Kind {
+            const COPIED: bool = false;
+        }
+        struct Of<T>(std::marker::PhantomData<T>);
+        impl<T> Kind for Of<T> {}
+        impl<T: Clone> Of<T> {
+            const COPIED: bool = true;
+        }
+        const { assert!(Of::<i32>::COPIED && !Of::<Call>::COPIED) };
+        const { assert!(!std::mem::needs_drop::<Call>()) };
+    }
 }

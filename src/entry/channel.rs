@@ -15,7 +15,7 @@ use std::ptr::null_mut;
 entry! {
     fn rdma_create_event_channel() -> *mut RdmaEventChannel, missing null_mut();
     @again evict::make_room;
-    after |shim, ended, rc| {
+    finish |shim, ended, rc| {
         // SAFETY: success gave a channel.
         if let Some(channel) = unsafe { rc.as_ref() } {
             tenant::begin(shim);
@@ -34,18 +34,18 @@ entry! {
         tenant::seats_by_handle::channel_ends(channel.fd);
         tap::channel_ends(channel.fd);
     };
-    failed |_shim, _ended, _rc| {};
+    finish_if_failed |_shim, _ended, _rc| {};
 }
 
 entry! {
     fn rdma_set_option(id: *mut RdmaCmId, level: c_int, name: c_int, value: *mut c_void, length: size_t) -> c_int, missing -1;
     // SAFETY: the program's id.
-    failed |shim, ended, _rc| unsafe { calls::ended_on_id(shim, ended, id, |_, _, _| {}) };
+    finish_if_failed |shim, ended, _rc| unsafe { calls::ended_on_id(shim, ended, id, |_, _, _| {}) };
 }
 
 entry! {
     fn rdma_getaddrinfo(node: *const c_char, service: *const c_char, hints: *const RdmaAddrInfo, result: *mut *mut RdmaAddrInfo) -> c_int, missing -1;
-    failed |shim, ended, rc| {
+    finish_if_failed |shim, ended, rc| {
         // Other values than -1 are getaddrinfo's own codes (`ucma_getaddrinfo`, librdmacm/addrinfo.c).
         let failed = if rc == -1 { ended.failed } else { (rc != 0).then_some(rc) };
         // SAFETY: the program's strings.

@@ -10,7 +10,7 @@ const BUF_ALLOCATORS: c_uint = 1;
 
 entry! {
     fn mlx5dv_set_context_attr(context: *mut IbvContext, kind: c_uint, attr: *mut c_void) -> c_int, missing libc::ENOSYS;
-    after |shim, ended, _rc| if ended.failed.is_none() && kind == BUF_ALLOCATORS {
+    finish |shim, ended, _rc| if ended.failed.is_none() && kind == BUF_ALLOCATORS {
         objects::own_allocators(shim, context);
     };
 }

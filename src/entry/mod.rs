@@ -22,36 +22,54 @@ mod rsocket;
 mod teardown;
 mod verbs;
 
-/// Defines one entry: `before` and `after` see the shim, `before` also the call and `after` how it ended; `failed` is
-/// an `after` that a call which went well does not pay for; `again` says whether a call that failed with
-/// this errno is worth a second try.
+/// Defines one entry: an exported function with the name of a real one.
+///
+/// The short form says what features do around the real call: `@before`, with the shim and if need be the call;
+/// `@again`, whether a call that failed with this errno is worth a second try; then one of the ends of `Call`.
+/// The long form has a body that gets the call and the real function and has to give `Finished`, which only an end of the call
+/// makes.
 macro_rules! entry {
     (
         fn $name:ident($($arg:ident: $ty:ty),* $(,)?) $(-> $ret:ty)?, missing $failure:expr;
-        $(@before |$before:ident $(, $call:ident)?| $first:expr;)?
+        $(@before |$before:ident $(, $of:ident)?| $first:expr;)?
         $(@again $room:path;)?
         $how:ident |$after:ident, $ended:ident, $rc:ident| $last:expr;
     ) => {
+        entry! {
+            fn $name($($arg: $ty),*) $(-> $ret)?, missing $failure;
+            |call, real| {
+                $(call.before(|$before| {
+                    $(let $of = &call;)?
+                    $first
+                });)?
+                // SAFETY: the program's own arguments, unchanged.
+                let make = || unsafe { real($($arg),*) };
+                let $rc = make();
+                $(let $rc = call.retry_if($rc, $room, make);)?
+                call.$how($rc, |$after, $ended| $last)
+            }
+        }
+    };
+    (
+        $(#[$doc:meta])*
+        fn $name:ident($($arg:ident: $ty:ty),* $(,)?) $(-> $ret:ty)?, missing $failure:expr;
+        |$call:ident, $real:ident| $body:block
+    ) => {
+        $(#[$doc])*
+        ///
         /// # Safety
         /// As the function of this name in the real library.
         #[cfg_attr(not(test), no_mangle)]
         pub unsafe extern "C-unwind" fn $name($($arg: $ty),*) $(-> $ret)? {
-            let Some(real) = $crate::real::$name() else {
+            let Some($real) = $crate::real::$name() else {
                 return $crate::boundary::missing(stringify!($name), $failure);
             };
             let id = $crate::stats::first_id(&[$($crate::stats::id_of(&$arg)),*]);
             // SAFETY: the program's own id, if there is one.
-            let call = unsafe { $crate::boundary::enter_on($crate::stats::Entry::$name, id) };
-            $(call.before(|$before| {
-                $(let $call = &call;)?
-                $first
-            });)?
-            // SAFETY: the program's own arguments, unchanged.
-            let make = || unsafe { real($($arg),*) };
-            let $rc = make();
-            $(let $rc = call.again($rc, $room, make);)?
-            call.$how($rc, |$after, $ended| $last);
-            $rc
+            #[allow(unused_mut)]
+            let mut $call = unsafe { $crate::boundary::enter($crate::stats::Entry::$name, id) };
+            #[allow(clippy::redundant_closure_call)] // so that the body may return early
+            (move || -> $crate::boundary::Finished<_> { $body })().value()
         }
     };
 }

@@ -12,7 +12,7 @@ entry! {
     fn rdma_join_multicast(id: *mut RdmaCmId, addr: *mut sockaddr, context: *mut c_void) -> c_int, missing -1;
     @before |_shim, call| records().begin(IdPtr(id as usize), Stage::Multicast, Role::None, call.moment());
     // SAFETY: the program's id and address.
-    failed |shim, ended, _rc| unsafe {
+    finish_if_failed |shim, ended, _rc| unsafe {
         calls::ended_on_id(shim, ended, id, |_, _, subject| subject.dst = given_address(addr));
     };
 }
@@ -21,5 +21,5 @@ entry! {
     fn rdma_join_multicast_ex(id: *mut RdmaCmId, attr: *mut RdmaCmJoinMcAttrEx, context: *mut c_void) -> c_int, missing -1;
     @before |_shim, call| records().begin(IdPtr(id as usize), Stage::Multicast, Role::None, call.moment());
     // SAFETY: the program's id.
-    failed |shim, ended, _rc| unsafe { calls::ended_on_id(shim, ended, id, |_, _, _| {}) };
+    finish_if_failed |shim, ended, _rc| unsafe { calls::ended_on_id(shim, ended, id, |_, _, _| {}) };
 }

@@ -2,47 +2,53 @@
 
 use super::entry;
 use crate::abi::verbs::{IbvContext, IbvCq, IbvPd, IbvSrq};
-use crate::boundary;
+use crate::boundary::{shim::Shim, Call, Finished};
 use crate::pool::objects;
-use crate::real;
-use crate::stats::Entry;
 use cmshim_core::pool::Scope;
 use libc::c_int;
 
-/// `stays`: what is to be done where an object that was known could not be destroyed.
-macro_rules! leaves {
-    ($name:ident($object:ident: $ty:ty), $scope:ident, |$shim:ident| $stays:expr) => {
-        /// # Safety
-        /// As the function of this name in the real library.
-        #[cfg_attr(not(test), no_mangle)]
-        pub unsafe extern "C-unwind" fn $name($object: *mut $ty) -> c_int {
-            let Some(real) = real::$name() else {
-                return boundary::missing(stringify!($name), libc::ENOSYS);
-            };
-            let call = boundary::enter(Entry::$name);
-            let scope = Scope::$scope($object as usize);
-            let known = call.decide(false, |shim| objects::leaves(shim, scope));
-            // SAFETY: the program's own argument.
-            let rc = unsafe { real($object) };
-            call.failed(rc, |$shim, _| {
-                if known {
-                    $stays
-                }
-            });
-            rc
-        }
-    };
+entry! {
+    fn ibv_dealloc_pd(pd: *mut IbvPd) -> c_int, missing libc::ENOSYS;
+    |call, real| {
+        // SAFETY: the program's own argument; a failed call leaves the protection domain alive.
+        unsafe { leaves(call, Scope::Pd(pd as usize), || real(pd), |shim| objects::pd_made(shim, pd)) }
+    }
 }
 
-leaves!(ibv_dealloc_pd(pd: IbvPd), Pd, |shim| {
-    // SAFETY: a failed call leaves the protection domain alive.
-    unsafe { objects::pd_made(shim, pd) }
-});
-leaves!(ibv_destroy_cq(cq: IbvCq), Cq, |shim| objects::cq_made(shim, cq));
-leaves!(ibv_destroy_srq(srq: IbvSrq), Srq, |shim| objects::srq_made(shim, srq));
+entry! {
+    fn ibv_destroy_cq(cq: *mut IbvCq) -> c_int, missing libc::ENOSYS;
+    |call, real| {
+        // SAFETY: the program's own argument.
+        unsafe { leaves(call, Scope::Cq(cq as usize), || real(cq), |shim| objects::cq_made(shim, cq)) }
+    }
+}
+
+entry! {
+    fn ibv_destroy_srq(srq: *mut IbvSrq) -> c_int, missing libc::ENOSYS;
+    |call, real| {
+        // SAFETY: the program's own argument.
+        unsafe { leaves(call, Scope::Srq(srq as usize), || real(srq), |shim| objects::srq_made(shim, srq)) }
+    }
+}
+
+/// `stays`: what is to be done where an object that was known could not be destroyed.
+fn leaves(
+    call: Call,
+    scope: Scope,
+    destroy: impl FnOnce() -> c_int,
+    stays: impl FnOnce(&'static Shim),
+) -> Finished<c_int> {
+    let known = call.decide(false, |shim| objects::leaves(shim, scope));
+    let rc = destroy();
+    call.finish_if_failed(rc, |shim, _| {
+        if known {
+            stays(shim);
+        }
+    })
+}
 
 entry! {
     fn ibv_close_device(context: *mut IbvContext) -> c_int, missing -1;
     @before |shim| objects::closes(shim, context);
-    failed |_shim, _ended, _rc| {};
+    finish_if_failed |_shim, _ended, _rc| {};
 }

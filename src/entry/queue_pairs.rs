@@ -5,61 +5,41 @@ use crate::abi::cm::RdmaCmId;
 use crate::abi::verbs::{
     IbvPd, IbvQpInitAttr, IbvQpInitAttrEx, IbvSrqInitAttr, IbvSrqInitAttrEx, INIT_ATTR_PD,
 };
-use crate::boundary::{self, shim::Shim, Ended};
+use crate::boundary::{shim::Shim, Ended};
 use crate::pool::{bundle, create};
-use crate::real;
 use crate::reasons::state::{records, IdPtr};
 use crate::reasons::{asynchronous, calls, facts};
-use crate::stats::{self, Entry};
+use crate::stats::{self};
 use cmshim_core::pool::Key;
 use libc::c_int;
 use std::ptr::null_mut;
 
-/// # Safety
-/// As the function of this name in the real library.
-#[cfg_attr(not(test), no_mangle)]
-pub unsafe extern "C-unwind" fn rdma_create_qp(
-    id: *mut RdmaCmId,
-    pd: *mut IbvPd,
-    attr: *mut IbvQpInitAttr,
-) -> c_int {
-    let Some(real) = real::rdma_create_qp() else {
-        return boundary::missing("rdma_create_qp", -1);
-    };
-    // SAFETY: the program's id.
-    let call = unsafe { boundary::enter_on(Entry::rdma_create_qp, id) };
-    // SAFETY: the program's own arguments.
-    let key = call.decide(None, |shim| unsafe { bundle::begins(shim, id, pd, attr) });
-    // SAFETY: the program's own arguments, unchanged.
-    let rc = unsafe { real(id, pd, attr) };
-    // SAFETY: the program's own arguments.
-    call.after(rc, |shim, ended| unsafe {
-        created(shim, ended, key, id, attr)
-    });
-    rc
+entry! {
+    fn rdma_create_qp(id: *mut RdmaCmId, pd: *mut IbvPd, attr: *mut IbvQpInitAttr) -> c_int, missing -1;
+    |call, real| {
+        // SAFETY: the program's own arguments.
+        let key = call.decide(None, |shim| unsafe { bundle::begins(shim, id, pd, attr) });
+        // SAFETY: the program's own arguments, unchanged.
+        let rc = unsafe { real(id, pd, attr) };
+        // SAFETY: the program's own arguments.
+        call.finish(rc, |shim, ended| unsafe {
+            created(shim, ended, key, id, attr)
+        })
+    }
 }
 
-/// # Safety
-/// As the function of this name in the real library.
-#[cfg_attr(not(test), no_mangle)]
-pub unsafe extern "C-unwind" fn rdma_create_qp_ex(
-    id: *mut RdmaCmId,
-    attr: *mut IbvQpInitAttrEx,
-) -> c_int {
-    let Some(real) = real::rdma_create_qp_ex() else {
-        return boundary::missing("rdma_create_qp_ex", -1);
-    };
-    // SAFETY: the program's id.
-    let call = unsafe { boundary::enter_on(Entry::rdma_create_qp_ex, id) };
-    // SAFETY: the program's own arguments.
-    let key = call.decide(None, |shim| unsafe { bundle_of(shim, id, attr) });
-    // SAFETY: the program's own arguments, unchanged.
-    let rc = unsafe { real(id, attr) };
-    // SAFETY: the program's own arguments; the extended structure begins like the plain one.
-    call.after(rc, |shim, ended| unsafe {
-        created(shim, ended, key, id, attr.cast())
-    });
-    rc
+entry! {
+    fn rdma_create_qp_ex(id: *mut RdmaCmId, attr: *mut IbvQpInitAttrEx) -> c_int, missing -1;
+    |call, real| {
+        // SAFETY: the program's own arguments.
+        let key = call.decide(None, |shim| unsafe { bundle_of(shim, id, attr) });
+        // SAFETY: the program's own arguments, unchanged.
+        let rc = unsafe { real(id, attr) };
+        // SAFETY: the program's own arguments; the extended structure begins like the plain one.
+        call.finish(rc, |shim, ended| unsafe {
+            created(shim, ended, key, id, attr.cast())
+        })
+    }
 }
 
 /// # Safety
@@ -118,11 +98,11 @@ unsafe fn created(
 entry! {
     fn rdma_create_srq(id: *mut RdmaCmId, pd: *mut IbvPd, attr: *mut IbvSrqInitAttr) -> c_int, missing -1;
     // SAFETY: the program's id.
-    failed |shim, ended, _rc| unsafe { calls::ended_on_id(shim, ended, id, |_, _, _| {}) };
+    finish_if_failed |shim, ended, _rc| unsafe { calls::ended_on_id(shim, ended, id, |_, _, _| {}) };
 }
 
 entry! {
     fn rdma_create_srq_ex(id: *mut RdmaCmId, attr: *mut IbvSrqInitAttrEx) -> c_int, missing -1;
     // SAFETY: the program's id.
-    failed |shim, ended, _rc| unsafe { calls::ended_on_id(shim, ended, id, |_, _, _| {}) };
+    finish_if_failed |shim, ended, _rc| unsafe { calls::ended_on_id(shim, ended, id, |_, _, _| {}) };
 }

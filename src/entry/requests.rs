@@ -1,56 +1,45 @@
 //! Connect requests of synchronous ids.
 
+use super::entry;
 use crate::abi::cm::RdmaCmId;
-use crate::boundary::{self, guard, inner::Inner, Call};
-use crate::real;
+use crate::boundary::{guard, inner::Inner, Call};
 use crate::reasons::calls;
-use crate::stats::Entry;
 use crate::tap::flood;
 use crate::tenant;
 use libc::c_int;
 
-/// librdmacm takes the request by rdma_get_cm_event, where the tenant check refuses it; if that passes us by, it is
-/// refused here.
-///
-/// # Safety
-/// As the function of this name in the real library.
-#[cfg_attr(not(test), no_mangle)]
-pub unsafe extern "C-unwind" fn rdma_get_request(
-    listener: *mut RdmaCmId,
-    id: *mut *mut RdmaCmId,
-) -> c_int {
-    let Some(real) = real::rdma_get_request() else {
-        return boundary::missing("rdma_get_request", -1);
-    };
-    // SAFETY: the program's listener.
-    let call = unsafe { boundary::enter_on(Entry::rdma_get_request, listener) };
-    tenant::read_policy(&call);
-    let here = 0u8;
-    let mut refused = 0;
-    let rc = loop {
-        if tenant::on() {
-            tenant::check::clean_up(&here);
-            tenant::seats_by_handle::nothing_served();
-        }
-        let inner = Inner::awaited();
-        // SAFETY: the program's own arguments, unchanged.
-        let rc = unsafe { real(listener, id) };
-        // SAFETY: success filled `id` with a whole id, which nobody else has seen.
-        if rc != 0 || !call.counted() || inner.came() || !unsafe { is_refused(&call, id) } {
-            break rc;
-        }
-        refused += 1;
-        // SAFETY: the call went well, so the listener is whole, and has a channel.
-        if refused % flood::AT_ONCE == 0 && unsafe { flood::may_end((*(*listener).channel).fd) } {
-            guard::set_errno(libc::EAGAIN);
-            break -1;
-        }
-    };
-    // SAFETY: the program's listener.
-    call.failed(rc, |shim, ended| unsafe {
-        calls::ended_on_id(shim, ended, listener, |_, _, _| {})
-    });
-    rc
+entry! {
+    /// librdmacm takes the request by rdma_get_cm_event, where the tenant check refuses it; if that passes us by, it is
+    /// refused here.
+    fn rdma_get_request(listener: *mut RdmaCmId, id: *mut *mut RdmaCmId) -> c_int, missing -1;
+    |call, real| {
+        tenant::read_policy(&call);
+        let here = 0u8;
+        let mut refused = 0;
+        let rc = loop {
+            if tenant::on() {
+                tenant::check::clean_up(&here);
+                tenant::seats_by_handle::nothing_served();
+            }
+            let inner = Inner::awaited();
+            // SAFETY: the program's own arguments, unchanged.
+            let rc = unsafe { real(listener, id) };
+            // SAFETY: success filled `id` with a whole id, which nobody else has seen.
+            if rc != 0 || !call.counted() || inner.came() || !unsafe { is_refused(&call, id) } {
+                break rc;
+            }
+            refused += 1;
+            // SAFETY: the call went well, so the listener is whole, and has a channel.
+            if refused % flood::AT_ONCE == 0 && unsafe { flood::may_end((*(*listener).channel).fd) } {
+                guard::set_errno(libc::EAGAIN);
+                break -1;
+            }
+        };
+        // SAFETY: the program's listener.
+        call.finish_if_failed(rc, |shim, ended| unsafe {
+            calls::ended_on_id(shim, ended, listener, |_, _, _| {})
+        })
+    }
 }
 
 /// The id stands for a connect request that may not be: it is gone now.

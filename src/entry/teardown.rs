@@ -1,14 +1,14 @@
 //! Calls that block until the program has acked its events: watched while they do.
 
+use super::entry;
 use crate::abi::cm::{RdmaCmId, RdmaEventChannel};
 use crate::abi::verbs::IbvQp;
+use crate::boundary::inner;
 use crate::boundary::shim::Shim;
-use crate::boundary::{self, inner};
 use crate::pool::recycle;
-use crate::real;
 use crate::reasons::state::IdRecord;
 use crate::reasons::{asynchronous, calls, events, waits};
-use crate::stats::{Entry, Phase};
+use crate::stats::Phase;
 use crate::tenant;
 use libc::{c_int, sockaddr};
 
@@ -19,150 +19,110 @@ fn id_ends(shim: &'static Shim, id: *const RdmaCmId) -> Option<IdRecord> {
     events::forget(id)
 }
 
-/// # Safety
-/// As the function of this name in the real library.
-#[cfg_attr(not(test), no_mangle)]
-pub unsafe extern "C-unwind" fn rdma_destroy_id(id: *mut RdmaCmId) -> c_int {
-    let Some(real) = real::rdma_destroy_id() else {
-        return boundary::missing("rdma_destroy_id", -1);
-    };
-    // SAFETY: the program's id.
-    let call = unsafe { boundary::enter_on(Entry::rdma_destroy_id, id) };
-    let (key, record) = call.decide((None, None), |shim| {
-        // SAFETY: the program's id, alive until the real call.
-        let key = unsafe { waits::call_begins(shim, "rdma_destroy_id", id, waits::of_id) };
-        (key, id_ends(shim, id))
-    });
-    // SAFETY: the program's own argument.
-    let rc = unsafe { real(id) };
-    call.watched(rc, key.is_some(), |shim, ended| {
-        waits::call_ends(key);
-        tenant::admit_on_delivery::ended_or_restored(id, ended.failed);
-        if ended.failed.is_some() {
-            events::remember(id, record);
-            // SAFETY: a failed call leaves the id alive.
+entry! {
+    fn rdma_destroy_id(id: *mut RdmaCmId) -> c_int, missing -1;
+    |call, real| {
+        let (key, record) = call.decide((None, None), |shim| {
+            // SAFETY: the program's id, alive until the real call.
+            let key = unsafe { waits::call_begins(shim, "rdma_destroy_id", id, waits::of_id) };
+            (key, id_ends(shim, id))
+        });
+        // SAFETY: the program's own argument.
+        let rc = unsafe { real(id) };
+        call.finish_if(rc, key.is_some(), |shim, ended| {
+            waits::call_ends(key);
+            tenant::admit_on_delivery::ended_or_restored(id, ended.failed);
+            if ended.failed.is_some() {
+                events::remember(id, record);
+                // SAFETY: a failed call leaves the id alive.
+                unsafe { calls::ended_on_id(shim, ended, id, |_, _, _| {}) };
+            }
+        })
+    }
+}
+
+entry! {
+    fn rdma_destroy_ep(id: *mut RdmaCmId), missing ();
+    |call, real| {
+        if inner::past_us() {
+            call.before(|shim| drop(id_ends(shim, id)));
+        }
+        // SAFETY: the program's own argument. The calls inside are watched by their own entries, where they come through us.
+        unsafe { real(id) };
+        call.done(())
+    }
+}
+
+entry! {
+    fn rdma_destroy_qp(id: *mut RdmaCmId), missing ();
+    |call, real| {
+        // SAFETY: the program's own argument. ibv_destroy_qp inside is watched by its own entry.
+        unsafe { real(id) };
+        call.done(())
+    }
+}
+
+entry! {
+    fn ibv_destroy_qp(qp: *mut IbvQp) -> c_int, missing libc::ENOSYS;
+    |call, real| {
+        let (key, record, parked) = call.decide((None, None, false), |shim| {
+            // SAFETY: the program's queue pair, alive until the real call.
+            let key = unsafe { waits::destroy_qp_begins(shim, "ibv_destroy_qp", qp) };
+            let record = asynchronous::forget(qp);
+            // SAFETY: as above.
+            let parked = unsafe { recycle::parks(shim, qp, record.as_ref()) };
+            (key, record, parked)
+        });
+        if parked {
+            call.counts_as(Phase::DestroyQpHit);
+            return call.done(0);
+        }
+        // SAFETY: the program's own argument.
+        let rc = unsafe { real(qp) };
+        call.finish_if(rc, key.is_some(), |shim, ended| {
+            waits::call_ends(key);
+            if ended.failed.is_some() {
+                asynchronous::remember(qp, record);
+            }
+            calls::ended(shim, ended, Default::default, |_| {});
+        })
+    }
+}
+
+entry! {
+    fn rdma_leave_multicast(id: *mut RdmaCmId, addr: *mut sockaddr) -> c_int, missing -1;
+    |call, real| {
+        // SAFETY: the program's id.
+        let key = call.decide(None, |shim| unsafe {
+            waits::call_begins(shim, "rdma_leave_multicast", id, waits::of_group)
+        });
+        // SAFETY: the program's own arguments.
+        let rc = unsafe { real(id, addr) };
+        call.finish_if(rc, key.is_some(), |shim, ended| {
+            waits::call_ends(key);
+            // SAFETY: the program's id.
             unsafe { calls::ended_on_id(shim, ended, id, |_, _, _| {}) };
+        })
+    }
+}
+
+entry! {
+    fn rdma_migrate_id(id: *mut RdmaCmId, channel: *mut RdmaEventChannel) -> c_int, missing -1;
+    |call, real| {
+        // SAFETY: the program's id.
+        let key = call.decide(None, |shim| unsafe {
+            waits::call_begins(shim, "rdma_migrate_id", id, waits::of_id)
+        });
+        // SAFETY: the program's own arguments.
+        let rc = unsafe { real(id, channel) };
+        if rc == 0 && tenant::on() {
+            // SAFETY: the program's id.
+            unsafe { tenant::admit_on_delivery::moved(id) };
         }
-    });
-    rc
-}
-
-/// # Safety
-/// As the function of this name in the real library.
-#[cfg_attr(not(test), no_mangle)]
-pub unsafe extern "C-unwind" fn rdma_destroy_ep(id: *mut RdmaCmId) {
-    let Some(real) = real::rdma_destroy_ep() else {
-        return boundary::missing("rdma_destroy_ep", ());
-    };
-    // SAFETY: the program's id.
-    let call = unsafe { boundary::enter_on(Entry::rdma_destroy_ep, id) };
-    if inner::past_us() {
-        call.before(|shim| drop(id_ends(shim, id)));
+        call.finish_if(rc, key.is_some(), |shim, ended| {
+            waits::call_ends(key);
+            // SAFETY: the program's id.
+            unsafe { calls::ended_on_id(shim, ended, id, |_, _, _| {}) };
+        })
     }
-    // SAFETY: the program's own argument. The calls inside are watched by their own entries, where they come through us.
-    unsafe { real(id) };
-    call.done();
-}
-
-/// # Safety
-/// As the function of this name in the real library.
-#[cfg_attr(not(test), no_mangle)]
-pub unsafe extern "C-unwind" fn rdma_destroy_qp(id: *mut RdmaCmId) {
-    let Some(real) = real::rdma_destroy_qp() else {
-        return boundary::missing("rdma_destroy_qp", ());
-    };
-    // SAFETY: the program's id.
-    let call = unsafe { boundary::enter_on(Entry::rdma_destroy_qp, id) };
-    // SAFETY: the program's own argument. ibv_destroy_qp inside is watched by its own entry.
-    unsafe { real(id) };
-    call.done();
-}
-
-/// # Safety
-/// As the function of this name in the real library.
-#[cfg_attr(not(test), no_mangle)]
-pub unsafe extern "C-unwind" fn ibv_destroy_qp(qp: *mut IbvQp) -> c_int {
-    let Some(real) = real::ibv_destroy_qp() else {
-        return boundary::missing("ibv_destroy_qp", libc::ENOSYS);
-    };
-    let mut call = boundary::enter(Entry::ibv_destroy_qp);
-    let (key, record, parked) = call.decide((None, None, false), |shim| {
-        // SAFETY: the program's queue pair, alive until the real call.
-        let key = unsafe { waits::destroy_qp_begins(shim, "ibv_destroy_qp", qp) };
-        let record = asynchronous::forget(qp);
-        // SAFETY: as above.
-        let parked = unsafe { recycle::parks(shim, qp, record.as_ref()) };
-        (key, record, parked)
-    });
-    if parked {
-        call.counts_as(Phase::DestroyQpHit);
-        call.done();
-        return 0;
-    }
-    // SAFETY: the program's own argument.
-    let rc = unsafe { real(qp) };
-    call.watched(rc, key.is_some(), |shim, ended| {
-        waits::call_ends(key);
-        if ended.failed.is_some() {
-            asynchronous::remember(qp, record);
-        }
-        calls::ended(shim, ended, Default::default, |_| {});
-    });
-    rc
-}
-
-/// # Safety
-/// As the function of this name in the real library.
-#[cfg_attr(not(test), no_mangle)]
-pub unsafe extern "C-unwind" fn rdma_leave_multicast(
-    id: *mut RdmaCmId,
-    addr: *mut sockaddr,
-) -> c_int {
-    let Some(real) = real::rdma_leave_multicast() else {
-        return boundary::missing("rdma_leave_multicast", -1);
-    };
-    // SAFETY: the program's id.
-    let call = unsafe { boundary::enter_on(Entry::rdma_leave_multicast, id) };
-    // SAFETY: the program's id.
-    let key = call.decide(None, |shim| unsafe {
-        waits::call_begins(shim, "rdma_leave_multicast", id, waits::of_group)
-    });
-    // SAFETY: the program's own arguments.
-    let rc = unsafe { real(id, addr) };
-    call.watched(rc, key.is_some(), |shim, ended| {
-        waits::call_ends(key);
-        // SAFETY: the program's id.
-        unsafe { calls::ended_on_id(shim, ended, id, |_, _, _| {}) };
-    });
-    rc
-}
-
-/// # Safety
-/// As the function of this name in the real library.
-#[cfg_attr(not(test), no_mangle)]
-pub unsafe extern "C-unwind" fn rdma_migrate_id(
-    id: *mut RdmaCmId,
-    channel: *mut RdmaEventChannel,
-) -> c_int {
-    let Some(real) = real::rdma_migrate_id() else {
-        return boundary::missing("rdma_migrate_id", -1);
-    };
-    // SAFETY: the program's id.
-    let call = unsafe { boundary::enter_on(Entry::rdma_migrate_id, id) };
-    // SAFETY: the program's id.
-    let key = call.decide(None, |shim| unsafe {
-        waits::call_begins(shim, "rdma_migrate_id", id, waits::of_id)
-    });
-    // SAFETY: the program's own arguments.
-    let rc = unsafe { real(id, channel) };
-    if rc == 0 && tenant::on() {
-        // SAFETY: the program's id.
-        unsafe { tenant::admit_on_delivery::moved(id) };
-    }
-    call.watched(rc, key.is_some(), |shim, ended| {
-        waits::call_ends(key);
-        // SAFETY: the program's id.
-        unsafe { calls::ended_on_id(shim, ended, id, |_, _, _| {}) };
-    });
-    rc
 }

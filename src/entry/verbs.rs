@@ -4,13 +4,13 @@ use super::entry;
 use crate::abi::data::RTR;
 use crate::abi::verbs::*;
 use crate::boundary::thread::{note_inner, Inner};
-use crate::boundary::{self, shim::Shim, Ended};
+use crate::boundary::{shim::Shim, Ended};
 use crate::pool::create::{self, Asked};
 use crate::pool::{self, bundle, objects, recycle};
 use crate::real;
 use crate::reasons::subject::Subject;
 use crate::reasons::{asynchronous, calls, facts, traffic};
-use crate::stats::{Entry, Phase};
+use crate::stats::Phase;
 use cmshim_core::codes::qp_state;
 use libc::{c_int, c_uint, c_void, size_t};
 use std::ptr::null_mut;
@@ -18,7 +18,7 @@ use std::ptr::null_mut;
 entry! {
     fn ibv_get_device_list(number: *mut c_int) -> *mut *mut IbvDevice, missing null_mut();
     // SAFETY: success gave a list that ends with a null.
-    after |shim, ended, rc| if rc.is_null() || unsafe { (*rc).is_null() } {
+    finish |shim, ended, rc| if rc.is_null() || unsafe { (*rc).is_null() } {
         calls::no_device(shim, Ended { failed: Some(ended.failed.unwrap_or(0)), ..ended });
     };
 }
@@ -26,7 +26,7 @@ entry! {
 entry! {
     fn ibv_open_device(device: *mut IbvDevice) -> *mut IbvContext, missing null_mut();
     @again pool::evict::make_room;
-    after |shim, ended, rc| {
+    finish |shim, ended, rc| {
         // SAFETY: success gave a context.
         unsafe { objects::opened(shim, rc) };
         calls::ended(shim, ended, Subject::default, |_| {});
@@ -37,7 +37,7 @@ entry! {
     fn ibv_alloc_pd(context: *mut IbvContext) -> *mut IbvPd, missing null_mut();
     @again pool::evict::make_room;
     // SAFETY: the program's context, and the protection domain that success gave.
-    after |shim, ended, rc| unsafe {
+    finish |shim, ended, rc| unsafe {
         objects::pd_made(shim, rc);
         calls::ended(shim, ended, || Subject::of_context(context), |_| {});
     };
@@ -46,102 +46,82 @@ entry! {
 entry! {
     fn ibv_create_srq(pd: *mut IbvPd, attr: *mut IbvSrqInitAttr) -> *mut IbvSrq, missing null_mut();
     @again pool::evict::make_room;
-    after |shim, ended, rc| {
+    finish |shim, ended, rc| {
         objects::srq_made(shim, rc);
         // SAFETY: the program's protection domain.
         calls::ended(shim, ended, || unsafe { of_pd(pd) }, |_| {});
     };
 }
 
-/// # Safety
-/// As the function of this name in the real library.
-#[cfg_attr(not(test), no_mangle)]
-pub unsafe extern "C-unwind" fn ibv_create_qp(
-    pd: *mut IbvPd,
-    attr: *mut IbvQpInitAttr,
-) -> *mut IbvQp {
-    let Some(real) = real::ibv_create_qp() else {
-        return boundary::missing("ibv_create_qp", null_mut());
-    };
-    let mut call = boundary::enter(Entry::ibv_create_qp);
-    // SAFETY: the program's attributes.
-    if let Some(qp) = unsafe { bundle::next_qp(pd, attr) } {
-        call.counts_as(Phase::CreateQpHit);
-        call.done();
-        return qp;
-    }
-    // SAFETY: the program's own arguments.
-    let at_once = |shim| unsafe { create::at_once(shim, pd, attr) };
-    if let Some((qp, tell)) = call.shim().and_then(at_once) {
-        call.counts_as(Phase::CreateQpHit);
-        if let Some(key) = tell {
-            call.before(|shim| create::taken(shim, &key));
+entry! {
+    fn ibv_create_qp(pd: *mut IbvPd, attr: *mut IbvQpInitAttr) -> *mut IbvQp, missing null_mut();
+    |call, real| {
+        // SAFETY: the program's attributes.
+        if let Some(qp) = unsafe { bundle::next_qp(pd, attr) } {
+            call.counts_as(Phase::CreateQpHit);
+            return call.done(qp);
         }
-        call.done();
-        return qp;
-    }
-    // SAFETY: the program's own arguments.
-    let asked = call.decide(Asked::NO, |shim| unsafe { create::begins(shim, pd, attr) });
-    if !asked.served.is_null() {
-        call.counts_as(Phase::CreateQpHit);
-        call.done();
-        return asked.served;
-    }
-    // SAFETY: the program's own arguments, unchanged.
-    let make = || unsafe { real(pd, attr) };
-    // SAFETY: as above.
-    let room = |shim, errno| unsafe { create::make_room(shim, errno, &asked, attr) };
-    let qp = call.again(make(), room, make);
-    // SAFETY: the program's protection domain and attributes.
-    call.watched(qp, asked.watched(), |shim, ended| unsafe {
-        if ended.failed.is_none() {
-            create::created(shim, &asked, qp, attr);
+        // SAFETY: the program's own arguments.
+        let at_once = |shim| unsafe { create::at_once(shim, pd, attr) };
+        if let Some((qp, tell)) = call.shim().and_then(at_once) {
+            call.counts_as(Phase::CreateQpHit);
+            if let Some(key) = tell {
+                call.before(|shim| create::taken(shim, &key));
+            }
+            return call.done(qp);
         }
-        calls::ended(
-            shim,
-            ended,
-            || of_pd(pd),
-            |f| {
-                facts::queue_pair(f, facts::context_of(pd), attr);
-                f.inline = attr
-                    .as_ref()
-                    .map(|a| a.cap.max_inline_data)
-                    .filter(|bytes| *bytes > 0);
-            },
-        );
-    });
-    qp
+        // SAFETY: the program's own arguments.
+        let asked = call.decide(Asked::NO, |shim| unsafe { create::begins(shim, pd, attr) });
+        if !asked.served.is_null() {
+            call.counts_as(Phase::CreateQpHit);
+            return call.done(asked.served);
+        }
+        // SAFETY: the program's own arguments, unchanged.
+        let make = || unsafe { real(pd, attr) };
+        // SAFETY: as above.
+        let room = |shim, errno| unsafe { create::make_room(shim, errno, &asked, attr) };
+        let qp = call.retry_if(make(), room, make);
+        // SAFETY: the program's protection domain and attributes.
+        call.finish_if(qp, asked.watched(), |shim, ended| unsafe {
+            if ended.failed.is_none() {
+                create::created(shim, &asked, qp, attr);
+            }
+            calls::ended(
+                shim,
+                ended,
+                || of_pd(pd),
+                |f| {
+                    facts::queue_pair(f, facts::context_of(pd), attr);
+                    f.inline = attr
+                        .as_ref()
+                        .map(|a| a.cap.max_inline_data)
+                        .filter(|bytes| *bytes > 0);
+                },
+            );
+        })
+    }
 }
 
-/// # Safety
-/// As the function of this name in the real library.
-#[cfg_attr(not(test), no_mangle)]
-pub unsafe extern "C-unwind" fn ibv_modify_qp(
-    qp: *mut IbvQp,
-    attr: *mut IbvQpAttr,
-    mask: c_int,
-) -> c_int {
-    let Some(real) = real::ibv_modify_qp() else {
-        return boundary::missing("ibv_modify_qp", libc::ENOSYS);
-    };
-    let call = boundary::enter(Entry::ibv_modify_qp);
-    // SAFETY: the program's queue pair and attributes.
-    let states = unsafe { states(qp, attr, mask) };
-    let knows_a_peer = states.is_some_and(|(_, to)| to >= RTR);
-    if knows_a_peer && call.shim().is_some_and(recycle::on) {
-        call.before(|shim| recycle::used(shim, qp));
-    }
-    // SAFETY: the program's own arguments.
-    let rc = unsafe { real(qp, attr, mask) };
-    if rc == 0 && mask & (QP_RQ_PSN | QP_SQ_PSN) != 0 {
+entry! {
+    fn ibv_modify_qp(qp: *mut IbvQp, attr: *mut IbvQpAttr, mask: c_int) -> c_int, missing libc::ENOSYS;
+    |call, real| {
+        // SAFETY: the program's queue pair and attributes.
+        let states = unsafe { states(qp, attr, mask) };
+        let knows_a_peer = states.is_some_and(|(_, to)| to >= RTR);
+        if knows_a_peer && call.shim().is_some_and(recycle::on) {
+            call.before(|shim| recycle::used(shim, qp));
+        }
+        // SAFETY: the program's own arguments.
+        let rc = unsafe { real(qp, attr, mask) };
+        if rc == 0 && mask & (QP_RQ_PSN | QP_SQ_PSN) != 0 {
+            // SAFETY: as above.
+            unsafe { traffic::set(attr, mask) };
+        }
         // SAFETY: as above.
-        unsafe { traffic::set(attr, mask) };
+        call.finish_if_failed(rc, |shim, ended| unsafe {
+            modified(shim, ended, qp, states)
+        })
     }
-    // SAFETY: as above.
-    call.failed(rc, |shim, ended| unsafe {
-        modified(shim, ended, qp, states)
-    });
-    rc
 }
 
 /// The queue pair's state and the one asked for.
@@ -192,28 +172,28 @@ entry! {
     fn ibv_reg_mr(pd: *mut IbvPd, addr: *mut c_void, length: size_t, access: c_int) -> *mut IbvMr, missing null_mut();
     @again pool::evict::make_room;
     // SAFETY: the program's protection domain.
-    failed |shim, ended, _rc| unsafe { registered(shim, ended, pd, addr, length, access as u32) };
+    finish_if_failed |shim, ended, _rc| unsafe { registered(shim, ended, pd, addr, length, access as u32) };
 }
 
 entry! {
     fn ibv_reg_mr_iova(pd: *mut IbvPd, addr: *mut c_void, length: size_t, iova: u64, access: c_int) -> *mut IbvMr, missing null_mut();
     @again pool::evict::make_room;
     // SAFETY: the program's protection domain.
-    failed |shim, ended, _rc| unsafe { registered(shim, ended, pd, addr, length, access as u32) };
+    finish_if_failed |shim, ended, _rc| unsafe { registered(shim, ended, pd, addr, length, access as u32) };
 }
 
 entry! {
     fn ibv_reg_mr_iova2(pd: *mut IbvPd, addr: *mut c_void, length: size_t, iova: u64, access: c_uint) -> *mut IbvMr, missing null_mut();
     @again pool::evict::make_room;
     // SAFETY: the program's protection domain.
-    failed |shim, ended, _rc| unsafe { registered(shim, ended, pd, addr, length, access) };
+    finish_if_failed |shim, ended, _rc| unsafe { registered(shim, ended, pd, addr, length, access) };
 }
 
 entry! {
     fn ibv_reg_dmabuf_mr(pd: *mut IbvPd, offset: u64, length: size_t, iova: u64, fd: c_int, access: c_int) -> *mut IbvMr, missing null_mut();
     @again pool::evict::make_room;
     // SAFETY: the program's protection domain.
-    failed |shim, ended, _rc| calls::ended(shim, ended, || unsafe { of_pd(pd) }, |f| {
+    finish_if_failed |shim, ended, _rc| calls::ended(shim, ended, || unsafe { of_pd(pd) }, |f| {
         f.length = Some(length as u64);
         f.access = Some(access as u32);
     });
@@ -245,53 +225,40 @@ unsafe fn of_pd(pd: *const IbvPd) -> Subject {
     unsafe { Subject::of_context(facts::context_of(pd)) }
 }
 
-/// # Safety
-/// As the function of this name in the real library.
-#[cfg_attr(not(test), no_mangle)]
-pub unsafe extern "C-unwind" fn ibv_get_async_event(
-    context: *mut IbvContext,
-    event: *mut IbvAsyncEvent,
-) -> c_int {
-    let Some(real) = real::ibv_get_async_event() else {
-        return boundary::missing("ibv_get_async_event", -1);
-    };
-    let call = boundary::enter(Entry::ibv_get_async_event);
-    // SAFETY: the program's own arguments.
-    let mut rc = unsafe { real(context, event) };
-    // SAFETY: success filled the event.
-    let ready_one = |shim| unsafe { pool::events::asynchronous(shim, context, event) };
-    while rc == 0 && call.decide(false, ready_one) {
-        // One of a queue pair that lies ready in the pool: the program reads the next one.
-        if let Some(ack) = real::ibv_ack_async_event() {
-            // SAFETY: as above.
-            unsafe { ack(event) };
-        }
+entry! {
+    fn ibv_get_async_event(context: *mut IbvContext, event: *mut IbvAsyncEvent) -> c_int, missing -1;
+    |call, real| {
         // SAFETY: the program's own arguments.
-        rc = unsafe { real(context, event) };
+        let mut rc = unsafe { real(context, event) };
+        // SAFETY: success filled the event.
+        let ready_one = |shim| unsafe { pool::events::asynchronous(shim, context, event) };
+        while rc == 0 && call.decide(false, ready_one) {
+            // One of a queue pair that lies ready in the pool: the program reads the next one.
+            if let Some(ack) = real::ibv_ack_async_event() {
+                // SAFETY: as above.
+                unsafe { ack(event) };
+            }
+            // SAFETY: the program's own arguments.
+            rc = unsafe { real(context, event) };
+        }
+        if rc != 0 {
+            // Non-blocking and interrupted reads: the program's own business.
+            return call.done(rc);
+        }
+        // SAFETY: success filled the event.
+        call.finish(rc, |shim, _| unsafe {
+            asynchronous::handed_over(shim, context, event)
+        })
     }
-    if rc != 0 {
-        // Non-blocking and interrupted reads: the program's own business.
-        call.done();
-        return rc;
-    }
-    // SAFETY: success filled the event.
-    call.after(rc, |shim, _| unsafe {
-        asynchronous::handed_over(shim, context, event)
-    });
-    rc
 }
 
-/// # Safety
-/// As the function of this name in the real library.
-#[cfg_attr(not(test), no_mangle)]
-pub unsafe extern "C-unwind" fn ibv_ack_async_event(event: *mut IbvAsyncEvent) {
-    let Some(real) = real::ibv_ack_async_event() else {
-        return boundary::missing("ibv_ack_async_event", ());
-    };
-    let call = boundary::enter(Entry::ibv_ack_async_event);
-    // SAFETY: the program's event.
-    call.before(|_shim| unsafe { asynchronous::acked(event) });
-    // SAFETY: the program's own argument.
-    unsafe { real(event) };
-    call.done();
+entry! {
+    fn ibv_ack_async_event(event: *mut IbvAsyncEvent), missing ();
+    |call, real| {
+        // SAFETY: the program's event.
+        call.before(|_shim| unsafe { asynchronous::acked(event) });
+        // SAFETY: the program's own argument.
+        unsafe { real(event) };
+        call.done(())
+    }
 }
