@@ -6,10 +6,19 @@
 #[path = "../src/abi/mod.rs"]
 mod abi;
 
+#[path = "../src/sys"]
+mod sys {
+    pub mod clock;
+}
+
+#[path = "../src/process"]
+mod process {
+    pub mod thread;
+}
+
 #[path = "../src/stats"]
 mod stats {
     pub mod calls;
-    pub mod clock;
     pub mod count;
     pub mod events;
     pub mod peer;
@@ -29,9 +38,10 @@ mod stats {
 
 use abi::cm::{RdmaCmEvent, RdmaCmId};
 use criterion::{criterion_group, Criterion};
-use stats::{calls::CallSpan, clock::LazyNow, count, events, process_local, Counter, Entry, Phase};
+use stats::{calls::CallSpan, count, events, process_local, Counter, Entry, Phase};
 use std::hint::black_box;
 use std::sync::atomic::AtomicU64;
+use sys::clock::LazyNow;
 
 /// An id with an IPv4 peer, as a program has it.
 fn id() -> Box<RdmaCmId> {
@@ -58,7 +68,7 @@ fn call(entry: Entry, id: &RdmaCmId) {
 fn benches(c: &mut Criterion) {
     let mut id = id();
     let established = event(&mut id, 9);
-    c.bench_function("clock_gettime", |b| b.iter(stats::clock::now_ns));
+    c.bench_function("clock_gettime", |b| b.iter(sys::clock::now_ns));
     c.bench_function("off: call", |b| b.iter(|| call(Entry::rdma_notify, &id)));
 
     let words: Vec<AtomicU64> = (0..cmshim_core::stats::layout::WORDS)
@@ -116,7 +126,7 @@ fn main() {
     let mut id = id();
     let established = event(&mut id, 9);
     floor("look at the clock", 1.0, || {
-        black_box(stats::clock::now_ns());
+        black_box(sys::clock::now_ns());
     });
     let costs = [
         floor("call, counted", 1.0, || call(Entry::ibv_reg_mr, &id)),

@@ -5,7 +5,9 @@
 use super::{abi_caps, caps, channel, enabled, evict, ring, Own, Ready};
 use crate::abi::cm::RdmaCmId;
 use crate::abi::verbs::{IbvCompChannel, IbvContext, IbvCq, IbvPd, IbvQp, IbvQpInitAttr};
-use crate::boundary::{guard, shim, shim::Shim};
+use crate::process::shim;
+use crate::process::shim::Shim;
+use crate::sys::guard;
 use cmshim_core::pool::{Key, Miss, Pair, Taken};
 use libc::{c_int, c_void};
 use std::cell::Cell;

@@ -3,7 +3,7 @@
 use super::counts::increment;
 use super::{abi_caps, bundle, caps, enabled, evict, recycle, ring, Ready};
 use crate::abi::verbs::{IbvPd, IbvQp, IbvQpInitAttr};
-use crate::boundary::shim::Shim;
+use crate::process::shim::Shim;
 use crate::stats::{self, Bypass};
 use cmshim_core::pool::{Key, Miss, Taken, FEW};
 use std::ptr::null_mut;
@@ -33,7 +33,7 @@ impl Asked {
 }
 
 /// `ibv_create_qp` begins: is one in front? Then the call gets it at once, with nothing that
-/// `boundary::guard` would be needed for: no lock, no memory, no call. The key where the book is to know of it.
+/// `sys::guard` would be needed for: no lock, no memory, no call. The key where the book is to know of it.
 ///
 /// # Safety
 /// `pd` and `attr` are the program's own arguments of ibv_create_qp.

@@ -4,7 +4,7 @@ use super::counts::increment;
 use super::{enabled, evict, recycle};
 use crate::abi::cm::RdmaCmEvent;
 use crate::abi::verbs::{async_event, IbvAsyncEvent, IbvContext};
-use crate::boundary::shim::Shim;
+use crate::process::shim::Shim;
 use cmshim_core::codes::event;
 use cmshim_core::pool::Scope;
 

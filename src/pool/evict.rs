@@ -3,9 +3,9 @@
 use super::counts::increment;
 use super::{channel, enabled, Pool, Ready, AT_EXIT};
 use crate::abi::verbs::{IbvCq, IbvQp};
-use crate::boundary::shim::Shim;
-use crate::lock::lock;
+use crate::process::shim::Shim;
 use crate::real;
+use crate::sys::lock::lock;
 use cmshim_core::pool::Scope;
 use std::sync::atomic::Ordering;
 use std::sync::{MutexGuard, PoisonError};

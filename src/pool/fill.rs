@@ -5,8 +5,9 @@ use super::{abi_caps, caps, channel, enabled, evict, recycle, Own, Ready};
 use crate::abi::verbs::{
     IbvCompChannel, IbvContext, IbvCq, IbvDeviceAttr, IbvPd, IbvQpInitAttr, IbvSrq,
 };
-use crate::boundary::{guard, shim::Shim};
+use crate::process::shim::Shim;
 use crate::real;
+use crate::sys::guard;
 use cmshim_core::pool::{Book, Job, Key, Pair};
 use std::mem::MaybeUninit;
 use std::ptr::null_mut;

@@ -4,7 +4,7 @@
 
 use super::evict;
 use super::state;
-use crate::boundary::guard;
+use crate::sys::guard;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 

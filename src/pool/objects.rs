@@ -3,7 +3,7 @@
 
 use super::{enabled, events, evict, threads};
 use crate::abi::verbs::{IbvContext, IbvCq, IbvPd, IbvSrq};
-use crate::boundary::shim::Shim;
+use crate::process::shim::Shim;
 use cmshim_core::pool::Scope;
 
 /// A device was opened.

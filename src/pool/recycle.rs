@@ -7,11 +7,11 @@ use super::{enabled, ring};
 use crate::abi::cm::{RdmaCmEvent, RdmaCmId};
 use crate::abi::data::{QpAttr, RESET};
 use crate::abi::verbs::{IbvContext, IbvQp, QP_STATE};
-use crate::boundary::shim::Shim;
-use crate::lock::lock;
+use crate::diagnosis::state::{records, QpRecord, State};
+use crate::process::shim::Shim;
 use crate::real;
-use crate::reasons::state::{records, QpRecord, State};
 use crate::stats::{self, Counter};
+use crate::sys::lock::lock;
 use cmshim_core::codes::event;
 use cmshim_core::model::Stage;
 use cmshim_core::pool::Verdict;
@@ -19,7 +19,7 @@ use std::ffi::CStr;
 use std::time::Instant;
 
 /// REJECTED with this status: the peer's kernel believes the queue pair connected (IB_CM_REJ_STALE_CONN).
-pub const STALE: i32 = 10;
+const STALE: i32 = 10;
 
 pub fn on(shim: &Shim) -> bool {
     shim.config.pool.recycle && enabled(shim)
@@ -167,9 +167,16 @@ pub fn id_gone(shim: &Shim, id: *const RdmaCmId) {
     }
 }
 
-/// Had this queue pair an earlier life?
-pub fn recycled(shim: &Shim, qp: *const IbvQp) -> bool {
-    on(shim) && super::state().with(shim, |book| book.recycled(qp as usize))
+/// Had the queue pair of a connection that was rejected with this status an earlier life?
+pub fn details(shim: &Shim, qp: *const IbvQp, status: i32) -> Vec<String> {
+    let mut details = Vec::new();
+    if on(shim) && super::state().with(shim, |book| book.recycled(qp as usize)) {
+        details.push("the queue pair was used before (pool.recycle)".to_owned());
+        if status == STALE {
+            details.push("it is taken out for good".to_owned());
+        }
+    }
+    details
 }
 
 /// The keeper tries a device out, once in this process.

@@ -4,7 +4,7 @@
 
 use super::evict;
 use crate::abi::verbs::IbvContext;
-use crate::boundary::shim::Shim;
+use crate::process::shim::Shim;
 use crate::sys;
 use cmshim_core::pool::Scope;
 use std::ffi::CStr;

@@ -9,8 +9,8 @@ pub mod c_library;
 pub mod ucm;
 
 use crate::abi::{cm::*, data::PortAttr, verbs::*};
-use crate::boundary::guard;
 use crate::symbols::{self, Symbol};
+use crate::sys::guard;
 use libc::{c_int, c_void, size_t, sockaddr};
 use std::ffi::{CStr, CString};
 use std::sync::atomic::{AtomicUsize, Ordering};

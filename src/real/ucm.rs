@@ -2,7 +2,7 @@
 
 use super::c_library;
 use crate::abi::ucm::*;
-use crate::boundary::guard;
+use crate::sys::guard;
 use libc::{c_int, ssize_t};
 
 /// A descriptor of the kernel's own event channel.

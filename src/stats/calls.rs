@@ -1,12 +1,13 @@
 //! What a call through an entry leaves: counts, the start or end of a phase, a record.
 
-use super::clock::{self, Moment};
 use super::count::{bump, measure};
 use super::process_local::{self, Own, Words};
-use super::recorder::{self, Mark};
+use super::recorder;
 use super::starts::Step;
 use super::{peer, probes, Counter, Entry, Phase};
 use crate::abi::cm::RdmaCmId;
+use crate::process::thread::Mark;
+use crate::sys::clock::{self, Moment};
 use cmshim_core::stats::layout::{COUNTERS, ENTRIES};
 use cmshim_core::stats::{Record, What, RUNNING};
 use std::any::Any;

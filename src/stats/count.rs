@@ -1,7 +1,8 @@
 //! The counting itself: what every part of the library calls.
 
 use super::process_local::{self, Words};
-use super::{clock, probes, reasons, Bypass, Counter, Phase};
+use super::{probes, reasons, Bypass, Counter, Phase};
+use crate::sys::clock;
 use cmshim_core::stats::layout::{BATCHES, BYPASSES, COUNTERS, PHASES};
 use cmshim_core::stats::{bucket_bounds, bucket_of, BATCH_SIZES, BUCKETS};
 use std::sync::atomic::Ordering;

@@ -1,12 +1,12 @@
 //! What an event leaves: counts, the end of a phase, a record.
 
 use super::calls::{begin_step, finish};
-use super::clock::{self, LazyNow};
 use super::count::{bump, measure};
 use super::process_local::{self, Own, Words};
 use super::starts::Step;
 use super::{peer, probes, recorder, Counter, Phase};
 use crate::abi::cm::RdmaCmEvent;
+use crate::sys::clock::{self, LazyNow};
 use cmshim_core::codes::event as ev;
 use cmshim_core::stats::layout::{COUNTERS, EVENTS};
 use cmshim_core::stats::{Record, What, EVENT_KINDS};

@@ -11,8 +11,8 @@
 
 use super::place::{Dead, Place};
 use super::process_local::Words;
-use crate::boundary::guard::errno;
 use crate::sys;
+use crate::sys::guard::errno;
 use cmshim_core::config::Readers;
 use cmshim_core::stats::layout::{HEADER_WORDS, WORDS};
 use cmshim_core::stats::{places, Header};

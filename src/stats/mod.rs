@@ -2,11 +2,10 @@
 //!
 //! All of it is safe at any place: a counter is one relaxed atomic addition; nothing here takes a lock,
 //! allocates or makes a system call, so signal handlers, cancellation and longjmp may come anywhere and
-//! nothing needs `boundary::guard`. Before the first RDMA call, in a forked child before its own first one,
+//! nothing needs `sys::guard`. Before the first RDMA call, in a forked child before its own first one,
 //! and where statistics are off, everything is a look at a pointer.
 
 mod calls;
-mod clock;
 mod count;
 mod events;
 pub mod file;
@@ -19,17 +18,15 @@ mod recorder;
 mod start;
 mod starts;
 
-use crate::boundary::feature::Feature;
+use crate::process::feature::Feature;
 
 pub use calls::{first_id, id_of, learned, CallSpan};
 pub use cmshim_core::stats::{Bypass, Counter, Entry, Phase};
 pub use events::{acked, handed_over, read_ahead_at};
 pub use peer::address as peer_address;
 pub use reasons::Kind as Reason;
-pub use recorder::Mark;
 pub use start::{begin, told};
 
-pub use clock::{now_ns, realtime_ns, LazyNow, Moment};
 pub use count::*;
 
 pub const FEATURE: Feature = Feature {

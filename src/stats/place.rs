@@ -1,7 +1,7 @@
 //! The directory of the files: found, made, checked, and kept from growing without end.
 
-use crate::boundary::guard::errno;
 use crate::sys;
+use crate::sys::guard::errno;
 use cmshim_core::stats::layout::{HEADER_WORDS, SAME_PROCESS};
 use cmshim_core::stats::{places, Header};
 use libc::c_int;

@@ -4,17 +4,10 @@
 //! is left out by readers; the next round overwrites it. Nobody waits for anybody.
 
 use super::process_local::Words;
+use crate::process::thread::Mark;
 use cmshim_core::stats::layout::{HEAD, RECORDER};
 use cmshim_core::stats::Record;
 use std::sync::atomic::{fence, AtomicU64, Ordering};
-
-/// Names a record that was written; 0 names none.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Mark(u64);
-
-impl Mark {
-    pub const NONE: Mark = Mark(0);
-}
 
 /// Writes a record; its number is given here.
 pub fn write(words: &Words, record: Record) -> Mark {

@@ -1,11 +1,12 @@
 //! The first RDMA call of a process: where it counts from now on, or why it does not.
 
+use super::file;
 use super::place::{Place, EVERYBODY_S, UNSAFE};
 use super::process_local::{self, Own};
-use super::{clock, file};
-use crate::boundary::guard;
-use crate::boundary::shim::{self, Shim};
+use crate::process::shim::{self, Shim};
 use crate::sys;
+use crate::sys::clock;
+use crate::sys::guard;
 use cmshim_core::codes::errno;
 use cmshim_core::config::FAMILY_VARIABLE;
 use cmshim_core::stats::{places, Header};

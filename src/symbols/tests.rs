@@ -77,7 +77,7 @@ fn every_symbol_is_called_by_a_c_program() {
 /// The names of the functions that follow each `start` in the sources of the entries.
 fn in_entries(start: &str) -> BTreeSet<String> {
     let mut found = BTreeSet::new();
-    for file in std::fs::read_dir(root().join("src/entry")).expect("src/entry") {
+    for file in std::fs::read_dir(root().join("src/hooks")).expect("src/hooks") {
         let text = std::fs::read_to_string(file.expect("entry").path()).expect("source");
         let functions = text.split(start).skip(1);
         let names = functions.filter_map(|rest| rest.split_once("fn ")?.1.split_once('('));

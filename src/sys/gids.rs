@@ -1,7 +1,7 @@
 //! Which RoCE a GID stands for. A port has up to 1024 GIDs, each in a file of its own: they are read once for many lines.
 
 use super::list::names;
-use crate::lock::lock;
+use crate::sys::lock::lock;
 use std::collections::HashMap;
 use std::fs::{self, File};
 use std::io::{Read, Result};

@@ -1,6 +1,6 @@
 //! The names in a directory.
 
-use crate::boundary::guard::errno;
+use crate::sys::guard::errno;
 use std::ffi::{CStr, CString, OsStr, OsString};
 use std::io::{Error, Result};
 use std::os::unix::ffi::{OsStrExt, OsStringExt};

@@ -18,18 +18,16 @@ static INODE: AtomicU64 = AtomicU64::new(0);
 /// Null while there is none: most programs have none, and nothing is allocated in them.
 static VARIABLES: AtomicPtr<Variables> = AtomicPtr::new(std::ptr::null_mut());
 
-/// glibc calls constructors with the arguments of main.
-#[used]
-#[link_section = ".init_array"]
-static AT_LOAD: unsafe extern "C" fn(c_int, *const *const c_char, *const *const c_char) = at_load;
-
-unsafe extern "C" fn at_load(_argc: c_int, _argv: *const *const c_char, env: *const *const c_char) {
-    crate::real::c_library::look_up();
+/// Before the program's first line.
+///
+/// # Safety
+/// `env` is the array that the loader passes to a constructor.
+pub unsafe fn remember(env: *const *const c_char) {
     if let Some(s) = status(2) {
         DEVICE.store(s.st_dev, Ordering::Relaxed);
         INODE.store(s.st_ino, Ordering::Relaxed);
     }
-    // SAFETY: as the loader passes it.
+    // SAFETY: as promised by the caller.
     let found = unsafe { own_variables(env) };
     if !found.is_empty() {
         VARIABLES.store(Box::into_raw(Box::new(found)), Ordering::Release);

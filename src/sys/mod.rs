@@ -1,12 +1,15 @@
 //! What is asked of this process and its kernel: names, limits, sysfs.
 
 pub mod addresses;
+pub mod clock;
 pub mod device;
 pub mod epoll;
 pub mod gids;
+pub mod guard;
 pub mod limits;
 pub mod list;
 pub mod load;
+pub mod lock;
 pub mod memory;
 pub mod output;
 

@@ -1,7 +1,7 @@
 //! Writing into descriptors and files of somebody else's process, without harm.
 
 use super::load::{status, was_stderr};
-use crate::boundary::guard::{block_signals, errno, restore_signals};
+use crate::sys::guard::{block_signals, errno, restore_signals};
 use libc::{c_int, stat};
 use std::ffi::OsStr;
 use std::fs::{File, OpenOptions};
@@ -244,7 +244,7 @@ mod tests {
     fn a_full_pipe_does_not_block_and_a_closed_one_does_not_kill() {
         let (reader, writer) = pipe();
         let fd = writer.as_raw_fd();
-        crate::boundary::guard::run(|| {
+        crate::sys::guard::run(|| {
             let mut lines = 0;
             while put(fd, &"x".repeat(1000)).is_ok() {
                 lines += 1;

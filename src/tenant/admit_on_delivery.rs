@@ -9,10 +9,10 @@ use super::{configured, tell, CLOSED};
 use crate::abi::cm::{RdmaCmEvent, RdmaCmId};
 use crate::abi::data;
 use crate::abi::verbs::{IbvQpAttr, QP_AV};
-use crate::boundary::shim::{self, Shim};
-use crate::boundary::{guard, Call};
+use crate::process::shim::{self, Shim};
 use crate::real;
-use crate::reasons::subject::socket_address;
+use crate::sys::addresses::socket_address;
+use crate::sys::guard;
 use cmshim_core::codes::event as ev;
 use cmshim_core::tenant::reason::Code;
 use cmshim_core::tenant::{interface_with, Ask};
@@ -33,7 +33,7 @@ enum Fate {
 ///
 /// # Safety
 /// `event` points to a whole event that librdmacm has just handed over.
-pub unsafe fn refused(call: &Call, event: *mut RdmaCmEvent) -> bool {
+pub unsafe fn refused(shim: Option<&'static Shim>, event: *mut RdmaCmEvent) -> bool {
     // SAFETY: as promised by the caller; librdmacm keeps the id of an un-acked event alive.
     unsafe {
         let e = &*event;
@@ -43,7 +43,7 @@ pub unsafe fn refused(call: &Call, event: *mut RdmaCmEvent) -> bool {
         if e.event != ev::CONNECT_REQUEST {
             return false;
         }
-        if let Fate::Refuse(private_data) = fate(call, e) {
+        if let Fate::Refuse(private_data) = fate(shim, e) {
             drop_request(event, &private_data);
             return true;
         }
@@ -53,13 +53,13 @@ pub unsafe fn refused(call: &Call, event: *mut RdmaCmEvent) -> bool {
 
 /// # Safety
 /// The event's id is alive.
-unsafe fn fate(call: &Call, e: &RdmaCmEvent) -> Fate {
+unsafe fn fate(shim: Option<&'static Shim>, e: &RdmaCmEvent) -> Fate {
     let decided = last_served().is_some_and(|(_, decided)| decided);
     if decided {
         return Fate::Pass;
     }
     // SAFETY: as promised by the caller.
-    let made = call.decide(None, |shim| unsafe { Some(by_policy(shim, e)) });
+    let made = shim.and_then(|shim| shim.guarded(|| unsafe { by_policy(shim, e) }));
     match made {
         Some(fate) => fate,
         // The shim broke: whom a policy would keep out must not come in for that.

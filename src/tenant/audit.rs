@@ -1,9 +1,9 @@
 //! The audit log: one JSON line for each decision, never more than `tenant.audit_per_s`.
 
 use super::decide::{Decision, Direction};
-use crate::boundary::shim::Shim;
-use crate::lock::lock;
-use crate::stats::now_ns;
+use crate::process::shim::Shim;
+use crate::sys::clock::now_ns;
+use crate::sys::lock::lock;
 use crate::sys::output;
 use cmshim_core::codes::errno;
 use cmshim_core::tenant::reason::Code;

@@ -4,7 +4,7 @@ use super::check::{self, No};
 use super::seats::Seat;
 use super::share::{Share, Short, Tally};
 use super::{load, tell};
-use crate::boundary::shim::Shim;
+use crate::process::shim::Shim;
 use crate::stats::{self, Counter};
 use cmshim_core::tenant::reason::Code;
 use cmshim_core::tenant::{Ask, Mode, Policy, Subject, Verdict};

@@ -5,9 +5,9 @@ use super::decide::{self, Direction};
 use super::seats::{Held, Key};
 use super::{admit_on_delivery, load};
 use crate::abi::cm::{RdmaAddrInfo, RdmaCmId};
-use crate::boundary::shim::Shim;
+use crate::process::shim::Shim;
 use crate::real;
-use crate::reasons::subject::given_address;
+use crate::sys::addresses::given_address;
 use cmshim_core::tenant::Ask;
 use libc::{c_int, sockaddr};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -98,7 +98,7 @@ fn refused(shim: &'static Shim, ask: &Ask, counted: bool) -> Option<c_int> {
 unsafe fn outgoing(id: *const RdmaCmId) -> Option<Ask> {
     // SAFETY: as promised by the caller.
     let (ask, address) = unsafe { (admit_on_delivery::ask(id)?, &id.as_ref()?.route.addr) };
-    let peer = crate::reasons::subject::socket_address(&address.dst);
+    let peer = crate::sys::addresses::socket_address(&address.dst);
     Some(Ask {
         port: peer.map_or(0, |p| p.port()),
         ..ask

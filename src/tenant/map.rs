@@ -7,10 +7,10 @@
 //! A name that somebody else has taken, or a file whose bytes he has locked (who may read a file can do that), is passed
 //! by: each user may have several files, and all are added up.
 
-use crate::boundary::guard::errno;
 use crate::stats::file::check_limit;
 use crate::stats::place::{Place, EVERYBODY_S};
 use crate::sys;
+use crate::sys::guard::errno;
 use cmshim_core::tenant::share::{
     self, header, header_words, row, HEADER_WORDS, ROWS, ROW_WORDS, SLOTS, SLOT_WORDS,
 };

@@ -31,10 +31,9 @@ mod users_tests;
 pub use load::{begin, needs_gid};
 pub use tell::private_data;
 
-use crate::boundary::feature::Feature;
-use crate::boundary::per_process::PerProcess;
-use crate::boundary::shim::Shim;
-use crate::boundary::Call;
+use crate::process::feature::Feature;
+use crate::process::per_process::PerProcess;
+use crate::process::shim::Shim;
 use cmshim_core::config::OnError;
 use decide::Current;
 use seats::Seats;
@@ -98,21 +97,4 @@ fn turn_on() {
 /// Is a policy configured for this process?
 pub fn configured(shim: &Shim) -> bool {
     shim.config.tenant.policy.is_some()
-}
-
-/// Does the policy keep this call from being made? The errno, if so.
-pub fn refuses(call: &mut Call, work: impl FnOnce(&'static Shim) -> Option<i32>) -> Option<i32> {
-    read_policy(call);
-    if !on() {
-        return None;
-    }
-    call.is_delayed();
-    call.decide(None, work)
-}
-
-/// Reads the policy, if there is one and no call of the process has done that yet.
-pub fn read_policy(call: &Call) {
-    if !on() && call.shim().is_some_and(configured) {
-        call.before(begin);
-    }
 }

@@ -5,9 +5,9 @@
 //! of connections or of tokens, and a claim never lifts what others count.
 
 use super::map::{self, lives};
-use crate::boundary::guard::errno;
-use crate::lock::lock;
 use crate::stats::place::{Place, UNSAFE};
+use crate::sys::guard::errno;
+use crate::sys::lock::lock;
 use cmshim_core::tenant::share::{places_of, row_at, RowCopy, ROW_WORDS};
 use std::collections::{HashMap, HashSet};
 use std::ffi::{CStr, CString};

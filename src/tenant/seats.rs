@@ -1,6 +1,6 @@
 //! Which connections of this process hold a place in a limit, or have a traffic class.
 
-use crate::lock::lock;
+use crate::sys::lock::lock;
 use libc::c_int;
 use std::collections::HashMap;
 use std::net::IpAddr;

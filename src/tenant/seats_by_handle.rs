@@ -2,7 +2,7 @@
 
 use super::on;
 use super::seats::{Held, Key};
-use crate::boundary::guard;
+use crate::sys::guard;
 use cmshim_core::codes::event as ev;
 use libc::c_int;
 use std::cell::Cell;

@@ -6,9 +6,9 @@
 
 use super::map::{self, lives, Joined, Open, Table};
 use super::others::Others;
-use crate::stats::now_ns;
 use crate::stats::place::Place;
 use crate::sys;
+use crate::sys::clock::now_ns;
 use cmshim_core::stats::places;
 use cmshim_core::tenant::share::{beginning, header, places_of, row, slot as slot_words, SLOTS};
 use cmshim_core::tenant::{tokens, Rate, Subject};
@@ -164,7 +164,7 @@ impl Share {
     pub fn tell(&self, fingerprint: u64, state: u64, reloads: u64) {
         let words = &self.table.slots[self.slot];
         words[slot_words::FINGERPRINT].store(fingerprint, Ordering::Relaxed);
-        words[slot_words::LOADED_AT].store(crate::stats::realtime_ns(), Ordering::Relaxed);
+        words[slot_words::LOADED_AT].store(crate::sys::clock::realtime_ns(), Ordering::Relaxed);
         words[slot_words::RELOADS].store(reloads, Ordering::Relaxed);
         words[slot_words::STATE].store(state, Ordering::Release);
     }

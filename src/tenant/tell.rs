@@ -3,9 +3,9 @@
 use super::admit_on_delivery::errno_of;
 use super::check::No;
 use super::decide::{Current, Decision, Direction, Refusal};
-use crate::boundary::shim::Shim;
-use crate::reasons::emit::{self, Line};
-use crate::reasons::subject::Subject;
+use crate::diagnosis::emit::{self, Line};
+use crate::diagnosis::subject::Subject;
+use crate::process::shim::Shim;
 use crate::stats;
 use cmshim_core::model::{Explanation, Role, Severity, Stage, Who};
 use cmshim_core::tenant::reason::{encode, Code, Reason};

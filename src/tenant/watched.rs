@@ -4,8 +4,8 @@
 //! Whole is a file that was put there by rename, or that nobody has changed for `QUIET`, and that is the same after it
 //! was read as before.
 
-use crate::lock::lock;
-use crate::stats::now_ns;
+use crate::sys::clock::now_ns;
+use crate::sys::lock::lock;
 use std::os::unix::fs::MetadataExt;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::Mutex;

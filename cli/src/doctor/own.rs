@@ -9,7 +9,7 @@ use super::check::{Check, Verdict};
 use crate::run::{elf, regular};
 
 const VERSION: &str = env!("CARGO_PKG_VERSION");
-/// Where the library keeps its version (src/entry/own.rs).
+/// Where the library keeps its version (src/hooks/api.rs).
 const SECTION: &str = ".cmshim.version";
 
 /// `found` is the library that `cmshim run` would preload, or why there is none.
