@@ -54,15 +54,21 @@ fn for_writing_below(shared: &Path, uid: u32) -> Vec<PathBuf> {
     let (there, missing): (Vec<_>, Vec<_>) = numbered.partition(|path| exists(path));
     let (mut own, taken): (Vec<_>, Vec<_>) = there.into_iter().partition(|path| is_of(path, uid));
     // Who has another one already stays there, when a name that somebody had taken is free again.
-    if taken.is_empty() && (!own.is_empty() || of_user(shared, uid).is_empty()) {
+    let mut made_before = of_user(shared, uid);
+    made_before.retain(|path| !own.contains(path));
+    own.extend(made_before);
+    // A process that cannot make its file in the user's own directory (no space, a limit of file sizes) cannot in another one:
+    // each start would make one more.
+    if own.iter().any(|path| belongs_to(path, uid)) {
+        return own;
+    }
+    if taken.is_empty() {
         own.extend(missing.into_iter().next());
         return own;
     }
-    let mut made_before = of_user(shared, uid);
-    made_before.retain(|path| !own.contains(path));
     let any = RandomState::new().build_hasher().finish();
     let last = shared.join(format!("{OWN}-{uid}-{any:016x}"));
-    [own, made_before, missing, vec![last]].concat()
+    [own, missing, vec![last]].concat()
 }
 
 /// The user's directories in one where everybody may make any name.
@@ -106,6 +112,11 @@ fn is_of(path: &Path, uid: u32) -> bool {
     };
     let open_to_others = about.mode() & 0o022 != 0 && about.mode() & 0o1000 == 0;
     about.is_dir() && (about.uid() == uid || about.uid() == 0) && !open_to_others
+}
+
+fn belongs_to(path: &Path, uid: u32) -> bool {
+    path.symlink_metadata()
+        .is_ok_and(|about| about.uid() == uid)
 }
 
 fn names_below(directory: &Path) -> impl Iterator<Item = PathBuf> {
@@ -248,6 +259,21 @@ mod tests {
         assert_eq!(for_writing_below(&shared.0, us)[0], had);
         let had = shared.make(&format!("cmshim-{us}-5"));
         assert_eq!(for_writing_below(&shared.0, us)[0], had);
+    }
+
+    /// However often a process cannot make its file there.
+    #[test]
+    fn a_user_who_has_a_directory_gets_no_other_one() {
+        let (us, _) = uids();
+        let shared = Shared::new("one");
+        let usual = shared.0.join(format!("cmshim-{us}"));
+        assert_eq!(for_writing_below(&shared.0, us), [usual.clone()]);
+        shared.make(&format!("cmshim-{us}"));
+        assert_eq!(for_writing_below(&shared.0, us), [usual.clone()]);
+        // The next name taken by somebody else, and one that was made before.
+        std::os::unix::fs::symlink("/", shared.0.join(format!("cmshim-{us}-1"))).expect("linked");
+        let before = shared.make(&format!("cmshim-{us}-7"));
+        assert_eq!(for_writing_below(&shared.0, us), [usual, before]);
     }
 
     #[test]
