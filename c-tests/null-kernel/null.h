@@ -23,7 +23,8 @@
 #include <sys/un.h>
 
 #define NULL_GUID 0x1234567890abcdefULL
-enum { CHANNELS = 256, IDS = 1024, EVENTS = 256, NOBODY = -1 };
+enum { CHANNELS = 256, IDS = 1024, EVENTS = 256, HOLDERS = 64, NOBODY = -1 };
+enum object { QPS, CQS, PDS, MRS, OBJECTS };
 
 enum state { IDLE, BOUND, ADDRESS, ROUTE, ASKED, REQUESTED, ANSWERED, CONNECTED, LISTENS, DISCONNECTED, GONE };
 
@@ -59,6 +60,9 @@ struct id {
     struct sockaddr_storage src, dst;
 };
 
+/* How many objects of the device a process has. */
+struct holder { pid_t process; int held[OBJECTS]; };
+
 /* All that this kernel knows. Of this process alone, or of all that name the same file in NULL_KERNEL_WORLD. */
 struct world {
     pthread_mutex_t mutex;
@@ -66,6 +70,7 @@ struct world {
     uint16_t next_port;
     struct channel channels[CHANNELS];
     struct id ids[IDS];
+    struct holder holders[HOLDERS];
 };
 
 extern struct world *world;
@@ -75,6 +80,7 @@ extern int shared;
 void enter(sigset_t *old);
 void leave_kernel(const sigset_t *old);
 int concerns_us(const struct channel *file);
+void holds(enum object kind, int more);
 
 /* files.c */
 struct channel *channel_of(int fd);

@@ -51,6 +51,35 @@ int concerns_us(const struct channel *file) { return shared || file->process == 
 
 static int has_ended(pid_t pid) { return pid != getpid() && syscall(SYS_kill, pid, 0) && errno == ESRCH; }
 
+static struct holder *ours; /* of this process, */
+static pid_t whose; /* if it is this one */
+
+/* At a process's first object: what has its number there is of one that has ended. */
+static void find_place(void)
+{
+    struct holder *free = NULL;
+    sigset_t old;
+    enter(&old);
+    for (int i = 0; i < HOLDERS; i++) {
+        struct holder *h = &world->holders[i];
+        if (h->process == getpid()) free = h;
+        else if (!free && (!h->process || has_ended(h->process))) free = h;
+    }
+    if (!free) abort();
+    if (whose != getpid()) {
+        *free = (struct holder){.process = getpid()};
+        ours = free;
+        __atomic_store_n(&whose, getpid(), __ATOMIC_RELEASE);
+    }
+    leave_kernel(&old);
+}
+
+void holds(enum object kind, int more)
+{
+    if (__atomic_load_n(&whose, __ATOMIC_ACQUIRE) != getpid()) find_place();
+    __atomic_add_fetch(&ours->held[kind], more, __ATOMIC_ACQ_REL);
+}
+
 /* The kernel closes what a process leaves behind: this one, or with 0 each that has ended. */
 static void reap(pid_t pid)
 {

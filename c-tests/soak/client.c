@@ -116,14 +116,24 @@ static void take_all_events(void)
     }
 }
 
+static int has_any(void)
+{
+    for (int i = 0; i < AT_ONCE; i++)
+        if (conns[i].page) return 1;
+    return 0;
+}
+
 /* From this number on; a worker that is to be killed kills itself in the middle of what it does. */
 static int work(unsigned from, unsigned die_at)
 {
+    begin_life();
     ch = new_channel(1);
     int set = epoll_with(ch->fd, EPOLLIN | (me % 2 ? EPOLLET : 0)), busy = 1;
     struct epoll_event got;
     long base = 0;
-    for (unsigned next = from; busy;) {
+    char name[32];
+    snprintf(name, sizeof name, "client %u", me);
+    for (unsigned next = from, pause = from; busy;) {
         busy = 0;
         atomic_fetch_add(&book->client_turns[me], 1);
         if (!server_lives()) {
@@ -133,8 +143,12 @@ static int work(unsigned from, unsigned die_at)
         if (next >= die_at && next_random(&state) % 4 == 0) kill(getpid(), SIGKILL);
         for (int i = 0; i < AT_ONCE; i++) {
             if (conns[i].page) on_turn(&conns[i]);
-            if (!conns[i].page && next < book->each && atomic_load(&book->epoch) % 2 == 0) begin(&conns[i], next++);
+            if (!conns[i].page && next < book->each && next <= pause && atomic_load(&book->epoch) % 2 == 0) begin(&conns[i], next++);
             busy |= conns[i].page != NULL || next < book->each;
+        }
+        if (next > pause && !has_any()) {
+            none_left(name, 0, CHANNEL_FDS);
+            pause = next + 40 + next_random(&state) % 80;
         }
         epoll_wait(set, &got, 1, 10);
         take_all_events();
@@ -144,6 +158,7 @@ static int work(unsigned from, unsigned die_at)
     free_qps();
     close(set);
     rdma_destroy_event_channel(ch);
+    none_left(name, 0, 0);
     return 0;
 }
 

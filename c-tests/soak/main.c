@@ -1,7 +1,9 @@
 /* usage: soak FILE new SEED CONNECTIONS     makes the book
  *        soak FILE server|client N|ended|check
- *        soak WORLD left PID                what the null kernel has of a process, but listeners */
+ *        soak WORLD left PID                the ids that the null kernel has of a process */
 #include "soak.h"
+#include "left.h"
+#include <dirent.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 
@@ -40,15 +42,13 @@ long rss_of(pid_t pid)
     return rss * (sysconf(_SC_PAGESIZE) / 1024);
 }
 
-int fds_of(pid_t pid)
+int fds(void)
 {
-    char path[64];
-    struct stat s;
-    int found = 0;
-    for (int fd = 0; fd < 1024; fd++) {
-        snprintf(path, sizeof path, "/proc/%d/fd/%d", pid, fd);
-        found += lstat(path, &s) == 0;
-    }
+    int found = -3; /* "." and "..", and the one that reads the list */
+    DIR *list = opendir("/proc/self/fd");
+    MUST(list);
+    while (readdir(list)) found++;
+    closedir(list);
     return found;
 }
 
@@ -58,22 +58,32 @@ void note_most(atomic_long *most, long value)
     while (value > before && !atomic_compare_exchange_weak(most, &before, value)) { }
 }
 
-/* Queue pairs are all alike, so that the pool has work. */
+/* Queue pairs are of two kinds, so that the pool has work: on queues of the process, and on those that librdmacm makes. */
 static struct ibv_pd *pd;
 static struct ibv_cq *cq;
+static struct ibv_mr *mr;
+static char buffer[4096];
 
 void make_qp(struct rdma_cm_id *id)
 {
-    if (!pd) MUST((pd = ibv_alloc_pd(id->verbs)) && (cq = ibv_create_cq(id->verbs, 256, NULL, NULL, 0)));
+    static unsigned number;
+    if (!pd) {
+        MUST((pd = ibv_alloc_pd(id->verbs)) && (cq = ibv_create_cq(id->verbs, 256, NULL, NULL, 0)));
+        MUST((mr = ibv_reg_mr(pd, buffer, sizeof buffer, IBV_ACCESS_LOCAL_WRITE)));
+    }
     struct ibv_qp_init_attr attr = {.send_cq = cq, .recv_cq = cq, .cap = {4, 4, 1, 1, 0}, .qp_type = IBV_QPT_RC};
+    if (number++ % 4 == 0) attr.send_cq = attr.recv_cq = NULL;
     if (rdma_create_qp(id, pd, &attr)) id->qp = NULL;
 }
 
 void free_qps(void)
 {
-    if (cq) MUST(!ibv_destroy_cq(cq));
-    if (pd) MUST(!ibv_dealloc_pd(pd));
+    if (!pd) return;
+    MUST(!ibv_dereg_mr(mr) && !ibv_destroy_cq(cq) && !ibv_dealloc_pd(pd));
+    pd = NULL;
 }
+
+int own_objects(void) { return pd != NULL; }
 
 static void open_book(const char *path, uint64_t seed, unsigned connections)
 {
@@ -99,14 +109,14 @@ int main(int argc, char **argv)
         return 0;
     }
     if (argc < 3) return 2;
-    if (!strcmp(what, "left") && argc == 4) return left_in(argv[1], atoi(argv[3]));
+    if (!strcmp(what, "left") && argc == 4) return ids_left_in(argv[1], atoi(argv[3]));
     open_book(argv[1], 0, 0);
     if (!strcmp(what, "server")) return run_server();
     if (!strcmp(what, "client") && argc == 4) return run_client(atoi(argv[3]) % CLIENTS);
     if (!strcmp(what, "check")) return check();
     if (!strcmp(what, "ended")) { /* prints the server's process and how many ids it has */
         atomic_store(&book->ended, 1);
-        for (int left = 3000; left && !atomic_load(&book->settled) && server_lives(); left--) usleep(10000);
+        for (int left = 3000; left && !atomic_load(&book->quiet) && server_lives(); left--) usleep(10000);
         if (!server_lives()) return 1;
         say("%d %u", atomic_load(&book->server_pid), atomic_load(&book->server_ids));
         return 0;

@@ -109,6 +109,7 @@ static void take_all_events(void)
 static int serve(void)
 {
     signal(SIGTERM, end);
+    begin_life();
     ch = new_channel(1);
     listener = cm_listen(ch, 64);
     atomic_fetch_add(&book->epoch, 1); /* even: up */
@@ -120,12 +121,16 @@ static int serve(void)
         take_all_events();
         while (holding && atomic_load(&book->ended)) drop(held[--holding]);
         atomic_store(&book->server_ids, ids);
+        if (ids || !atomic_load(&book->settled) || atomic_load(&book->quiet)) continue;
+        none_left("server", 1, CHANNEL_FDS);
+        atomic_store(&book->quiet, 1);
     }
     rdma_destroy_id(listener);
     while (ids) drop(all[ids - 1]);
     free_qps();
     close(set);
     rdma_destroy_event_channel(ch);
+    none_left("server, at its end", 0, 0);
     return 0;
 }
 
@@ -171,21 +176,17 @@ int run_server(void)
     signal(SIGTERM, end);
     unsigned since = 0, until = period(&state), n = 0, last;
     long base = 0;
-    int base_fds = 0, status = 0;
+    int status = 0;
     say("server: up");
     for (;;) {
         still_serves(child, &watch);
         unsigned done = atomic_load(&book->done);
-        if (!base && done - since >= until / 10) base = rss_of(child), base_fds = fds_of(child);
+        if (!base && done - since >= until / 10) base = rss_of(child);
         last = over || atomic_load(&book->ended);
         if (!last && done - since < until) continue;
         atomic_store(&book->settled, last);
         if (last && !over) continue; /* it is looked at from outside before it ends */
-        if (base) {
-            note_most(&book->rss_growth, rss_of(child) - base);
-            int fds = fds_of(child) - base_fds;
-            if (fds > atomic_load(&book->fd_growth)) atomic_store(&book->fd_growth, fds);
-        }
+        if (base) note_most(&book->rss_growth, rss_of(child) - base);
         atomic_fetch_add(&book->epoch, 1);
         kill(child, !last && n++ % 2 ? SIGKILL : SIGTERM);
         if ((status = end_of(child, &book->server_turns)) < 0) say("server: its end hung");

@@ -20,11 +20,12 @@ struct book {
     uint64_t seed;
     unsigned each; /* connections of each client */
     atomic_uint epoch; /* odd while the server is down */
-    atomic_uint done, restarts, clients_killed, server_wrong, server_ids, ended, settled; /* settled: the server is not restarted any more */
+    atomic_uint done, restarts, clients_killed, server_wrong, server_ids, ended;
+    atomic_uint settled, quiet; /* the server is not restarted any more; and has looked at itself */
     atomic_int server_pid, client_pid[CLIENTS];
     atomic_uint server_turns, client_turns[CLIENTS]; /* who hangs makes none */
     atomic_long rss_growth, rss_growth_client; /* KiB, the most of any */
-    atomic_int fd_growth;
+    atomic_uint looks, too_much; /* at processes without a connection, and how many of them had too much */
     struct page pages[];
 };
 
@@ -36,10 +37,16 @@ struct tag { uint8_t magic, client, kind, unused; uint32_t number; }; /* private
 struct page *page_of(unsigned client, unsigned number);
 uint64_t next_random(uint64_t *state);
 long rss_of(pid_t pid);
-int fds_of(pid_t pid);
+int fds(void); /* how many this process has open */
 void note_most(atomic_long *most, long value);
 void make_qp(struct rdma_cm_id *id);
 void free_qps(void);
+int own_objects(void);
+
+/* held.c */
+void begin_life(void);
+void none_left(const char *who, int own_ids, int own_fds);
+enum { CHANNEL_FDS = 4 }; /* a channel, the epoll set around it, and at most two that cmshim has for it */
 double now(void);
 
 /* supervise.c */
@@ -52,5 +59,4 @@ int end_of(pid_t child, atomic_uint *turns);
 int run_server(void);
 int run_client(unsigned client);
 int check(void);
-int left_in(const char *world, pid_t pid);
 #endif
