@@ -104,7 +104,7 @@ pub struct RunArgs {
 /// Say in plain words what a number or name of a failure means
 ///
 /// A positive number is the reason of a reject on InfiniBand and RoCE, the status of a work
-/// completion (ibv_poll_cq), or an errno; a negative one is an errno. Names are those of reject
+/// completion (ibv_poll_cq), an event of the connection manager, or an errno; a negative one is an errno. Names are those of reject
 /// reasons, events, asynchronous events, completion statuses, errnos and of the codes in cmshim's own
 /// lines, in any case: IB_CM_REJ_STALE_CONN, unreachable, qp-fatal, wr-flush-err, ECONNREFUSED.
 #[derive(Debug, Args)]

@@ -27,7 +27,7 @@ fn refused(args: &[&str]) -> String {
 }
 
 #[test]
-fn a_number_is_a_reason_a_completion_and_an_errno() {
+fn a_number_is_a_reason_a_completion_an_event_and_an_errno() {
     assert_eq!(
         heads(&["28"]),
         ["REJECTED 28, IB_CM_REJ_CONSUMER_DEFINED", "errno 28 ENOSPC"]
@@ -37,10 +37,17 @@ fn a_number_is_a_reason_a_completion_and_an_errno() {
         [
             "REJECTED 12, IB_CM_REJ_INVALID_GID",
             "completion 12, IBV_WC_RETRY_EXC_ERR",
+            "RDMA_CM_EVENT_MULTICAST_JOIN 12",
             "errno 12 ENOMEM"
         ]
     );
-    assert_eq!(heads(&["0"]), ["completion 0, IBV_WC_SUCCESS"]);
+    assert_eq!(
+        heads(&["0"]),
+        [
+            "completion 0, IBV_WC_SUCCESS",
+            "RDMA_CM_EVENT_ADDR_RESOLVED 0"
+        ]
+    );
     // 34 is no reason, 110 neither.
     assert_eq!(heads(&["34"]), ["errno 34 ERANGE"]);
     assert_eq!(heads(&["110"]), ["errno 110 ETIMEDOUT"]);

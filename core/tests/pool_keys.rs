@@ -176,6 +176,8 @@ fn nothing_lies_ready_on_a_device_that_only_the_programs_threads_may_use() {
         "another device"
     );
     book.no_threads_on(key().context);
+    let evicted = book.evict(Scope::Context(key().context));
+    book.end(evicted.flight);
     assert_eq!(book.take(&key(), now), Taken::Miss(Miss::Threads));
     assert!(fill(&mut book, &key(), now, &mut n).is_empty());
     book.closed(key().context);

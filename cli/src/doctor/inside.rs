@@ -10,7 +10,7 @@ use crate::run::regular;
 
 /// Larger files are not searched: they must fit into memory.
 const MAX_BYTES: u64 = 256 << 20;
-/// What a file has in it that opens librdmacm itself.
+/// What a file has in it that perhaps opens librdmacm itself.
 const OPENS: &[u8] = b"librdmacm.so";
 /// A file name that only librdmacm asks the kernel for (librdmacm/cma.c).
 const COPY: &[u8] = b"rdma_cm/abi_version";

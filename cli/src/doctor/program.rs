@@ -124,7 +124,7 @@ fn linked(mut check: Check, objects: &[Object]) -> Check {
 
 fn opens_itself(check: Check, path: &str) -> Check {
     let value =
-        format!("{path} opens librdmacm itself: what it looks up by dlsym goes past every preload");
+        format!("{path} names librdmacm.so and is not linked with it: what is opened by dlopen and looked up by dlsym goes past every preload");
     check
         .is(Verdict::Warn, value)
         .by("build it with -lcmshim -lrdmacm instead of dlopen")

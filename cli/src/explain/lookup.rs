@@ -126,6 +126,7 @@ impl Side {
             found.push(self.explained(event::REJECTED, number));
         }
         found.extend(completion(number));
+        found.extend(event::by_number(number).map(Answer::Event));
         match errno::by_number(number) {
             Some(errno) if number < 0 => found.extend(self.errno(errno)),
             errno => found.extend(errno.map(Answer::Errno)),

@@ -5,7 +5,7 @@ use toml::Spanned;
 
 use super::lookup::{dotted, is_section, row_of, sections, PROGRAM};
 use super::problem::{Problem, MAX_PROBLEMS};
-use super::table::{Key, Kind, KEYS};
+use super::table::{Kind, KEYS};
 use super::value::Value;
 use crate::text::toml::shown;
 use crate::text::{nearest, Lines};
@@ -92,6 +92,14 @@ impl Walk<'_> {
             return self.problem(at, Some(PROGRAM.into()), is_a(value), form.into());
         };
         for (name, section) in programs {
+            if let Some((_, file)) = name.get_ref().rsplit_once('/') {
+                // By a path no program is known: nothing beneath would count for any.
+                let key = Some(dotted(&[PROGRAM, name.get_ref()]));
+                let what = "a path, but programs are known by their names".to_owned();
+                let allowed = format!("write [{}]", dotted(&[PROGRAM, file]));
+                self.problem(name.span().start, key, what, allowed);
+                continue;
+            }
             match section.get_ref() {
                 DeValue::Table(table) => {
                     self.program = Some(name.get_ref().to_string());
@@ -168,14 +176,28 @@ impl Walk<'_> {
         }
         match nearest(name, &candidates) {
             Some(near) => format!("did you mean {near}?"),
-            None => format!("known: {}", self.known()),
+            None => format!("known: {}", self.known(name)),
         }
     }
 
-    /// The keys that may stand here.
-    fn known(&self) -> String {
-        let here = |key: &&Key| self.program.is_none() || key.per_program;
-        let names: Vec<&str> = KEYS.iter().filter(here).map(|key| key.name).collect();
+    /// What may stand where this unknown key does: the keys of its section, or what a file or a program's section begins with.
+    fn known(&self, name: &str) -> String {
+        let here = KEYS
+            .iter()
+            .filter(|key| self.program.is_none() || key.per_program);
+        let section = name.rsplit_once('.').map_or("", |(section, _)| section);
+        let of_section = |key: &&str| key.rsplit_once('.').is_some_and(|(of, _)| of == section);
+        let mut names: Vec<&str> = here
+            .clone()
+            .map(|key| key.name)
+            .filter(of_section)
+            .collect();
+        if names.is_empty() {
+            names = here
+                .map(|key| key.name.split('.').next().unwrap_or(key.name))
+                .collect();
+            names.dedup();
+        }
         names.join(", ")
     }
 
