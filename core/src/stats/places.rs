@@ -267,9 +267,15 @@ mod tests {
         let (us, _) = uids();
         let shared = Shared::new("one");
         let usual = shared.0.join(format!("cmshim-{us}"));
-        assert_eq!(for_writing_below(&shared.0, us), [usual.clone()]);
+        assert_eq!(
+            for_writing_below(&shared.0, us),
+            std::slice::from_ref(&usual)
+        );
         shared.make(&format!("cmshim-{us}"));
-        assert_eq!(for_writing_below(&shared.0, us), [usual.clone()]);
+        assert_eq!(
+            for_writing_below(&shared.0, us),
+            std::slice::from_ref(&usual)
+        );
         // The next name taken by somebody else, and one that was made before.
         std::os::unix::fs::symlink("/", shared.0.join(format!("cmshim-{us}-1"))).expect("linked");
         let before = shared.make(&format!("cmshim-{us}-7"));
