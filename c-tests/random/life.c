@@ -1,5 +1,6 @@
 /* Steps with processes, threads, signals, credentials and descriptors. */
 #include "random.h"
+#include <linux/futex.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
@@ -9,7 +10,7 @@
 static int chan_quiet_nonblock(int c) { return chan_empty(c) && chans[c].nonblock; }
 static int id_resolves(int i) { return cmids[i].state == NEW || cmids[i].state == BOUND; }
 
-/* ---- who waits is waited for: it sleeps, whatever it sleeps in */
+/* ---- who waits for an event is waited for */
 
 struct poke {
     pid_t tid;
@@ -17,21 +18,34 @@ struct poke {
     int signal, id; /* a signal, or an id to resolve, or a cancel */
 };
 
-static int sleeping(pid_t tid)
+/* The kernel's rdma_cm is waited for in write (ours in recvfrom), and a set of descriptors in poll; where a thread of cmshim reads, in
+ * sem_wait. A lock that is taken, or a page that is not there yet, is none of these: FUTEX_CLOCK_REALTIME is what a semaphore
+ * of glibc waits with, and no lock does. */
+static int is_wait(const char *call)
 {
-    char path[64], text[256] = "";
-    snprintf(path, sizeof path, "/proc/self/task/%d/stat", tid);
-    int fd = open(path, O_RDONLY | O_CLOEXEC);
-    if (fd < 0) return 0;
-    ssize_t n = read(fd, text, sizeof text - 1);
-    close(fd);
-    const char *end = n > 0 ? strrchr(text, ')') : NULL;
-    return end && end[2] == 'S';
+    unsigned long at, how;
+    long number;
+    if (sscanf(call, "%ld %lx %lx", &number, &at, &how) != 3) return 0; /* "running" */
+#ifdef SYS_poll
+    if (number == SYS_poll) return 1;
+#endif
+    return number == SYS_ppoll || number == SYS_write || number == SYS_recvfrom || (number == SYS_futex && how & FUTEX_CLOCK_REALTIME);
 }
 
-static void until_sleeping(pid_t tid)
+static int waits(pid_t tid)
 {
-    for (int seen = 0; seen < 4; usleep(on_null_kernel ? 500 : 5000)) seen = sleeping(tid) ? seen + 1 : 0;
+    char path[64], call[256] = "";
+    snprintf(path, sizeof path, "/proc/self/task/%d/syscall", tid);
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    MUST(fd >= 0);
+    ssize_t n = read(fd, call, sizeof call - 1);
+    close(fd);
+    return n > 0 && is_wait(call);
+}
+
+static void until_waits(pid_t tid)
+{
+    while (!waits(tid)) usleep(200);
 }
 
 static int resolve_now(int i)
@@ -43,7 +57,7 @@ static int resolve_now(int i)
 static void *poke(void *given)
 {
     struct poke *p = given;
-    until_sleeping(p->tid);
+    until_waits(p->tid);
     if (p->signal) pthread_kill(p->thread, p->signal);
     if (p->signal && p->id != NONE) usleep(2000);
     if (p->id != NONE && resolve_now(p->id)) say("resolve errno %s", errno_name(errno));
@@ -160,7 +174,7 @@ static void *read_one(void *given)
 static void until_reads(struct reader *r)
 {
     while (!__atomic_load_n(&r->tid, __ATOMIC_ACQUIRE)) usleep(200);
-    until_sleeping(r->tid);
+    until_waits(r->tid);
 }
 
 void cancel_reader(const struct step *s)
