@@ -89,7 +89,7 @@ guest_env() { # TOPOLOGY DIR SIDE
     printf 'export PROMETHEUS=%q SIW=%q\n' "$STATE/prometheus/usr/bin" "$STATE/siw"
     printf 'export PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin HOME=/root LC_ALL=C.UTF-8\n'
     local name
-    for name in LAB_PATIENCE DEMO_PORT BENCH_ROUNDS BENCH_CYCLES BENCH_STARTS BENCH_CONNECTS; do
+    for name in LAB_PATIENCE RANDOM_FIRST RANDOM_SEEDS SOAK_CONNECTIONS SOAK_SEED DEMO_PORT BENCH_ROUNDS BENCH_CYCLES BENCH_STARTS BENCH_CONNECTS; do
         [ -n "${!name:-}" ] && printf 'export %s=%q\n' "$name" "${!name}"
     done
     root_env "$2"

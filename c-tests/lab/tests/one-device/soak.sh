@@ -1,0 +1,17 @@
+#!/bin/bash
+# A short long run on the real kernel (docs/random-programs.md): processes that are killed and restarted, with all features on, leave
+# nothing in the kernel. SOAK_CONNECTIONS=20000 for a longer one.
+# limit: 300
+# lane: soak
+# shellcheck source=../../guest/lib.sh
+. "$LAB_LIB"
+need jq rdma
+export LAB_PORT=${LAB_FIRST_PORT:-18700} SOAK_KERNEL=real
+for host in 101 102; do ip addr add 10.77.0.$host/24 dev "$LAB_NETDEV"; done
+
+"$LAB_DIR/../soak/run" "${SOAK_CONNECTIONS:-300}" >"$LAB_TMP/soak" 2>&1 || fail "$(<"$LAB_TMP/soak")"
+cat "$LAB_TMP/soak"
+# Whoever it was: none of its programs has anything, not even what its name would be missing from.
+left() { for kind in cm_id qp cq pd mr; do rdma resource show "$kind" | grep ' comm soak '; done; }
+nothing_left() { [ -z "$(left)" ]; }
+wait_until 20 nothing_left || fail "$(left)"
