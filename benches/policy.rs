@@ -1,6 +1,6 @@
 //! What a policy of 10,000 prefixes costs: reading it, and deciding by it. Run with `cargo bench --bench policy`.
 
-use cmshim_core::tenant::{tokens, Ask, Policy, Rate};
+use cmshim_core::tenant::{tokens, ConnectionRequest, Policy, Rate};
 use criterion::{criterion_group, Criterion};
 use std::hint::black_box;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
@@ -69,18 +69,18 @@ fn prefix(random: &mut Random) -> String {
 }
 
 /// Peers anywhere, so that some match deep and some not at all.
-fn asks() -> Vec<Ask> {
+fn asks() -> Vec<ConnectionRequest> {
     let mut random = Random(0xbf58_476d_1ce4_e5b9);
     let ask = |n: u64| {
         let peer: IpAddr = match n % 2 {
             0 => Ipv4Addr::from(random.next() as u32).into(),
             _ => Ipv6Addr::from(u128::from(random.next()) << 64 >> 16 | 0xfd00 << 112).into(),
         };
-        Ask {
+        ConnectionRequest {
             peer: Some(peer),
             local: Some(Ipv4Addr::LOCALHOST.into()),
             port: 7471,
-            ..Ask::default()
+            ..ConnectionRequest::default()
         }
     };
     (0..4096).map(ask).collect()

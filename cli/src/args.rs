@@ -11,7 +11,7 @@ use cmshim_core::explain::calls;
 
 use crate::export::args::ExportArgs;
 use crate::failure::{CONFIG_STATUS, DOCTOR_STATUS, EXIT_STATUS, RUN_STATUS};
-use crate::given::{self, Given};
+use crate::option_order::{self, Given};
 use crate::policy::args::PolicyArgs;
 use crate::stats::args::{EventsArgs, HistArgs, StatArgs};
 use crate::suggested::Suggested;
@@ -31,7 +31,7 @@ impl Cli {
         let matches = Cli::command().try_get_matches()?;
         let mut cli = Cli::from_arg_matches(&matches)?;
         if let (Command::Run(run), Some((_, matches))) = (&mut cli.command, matches.subcommand()) {
-            run.given = given::in_order(matches);
+            run.given = option_order::in_order(matches);
         }
         Ok(cli)
     }

@@ -6,7 +6,7 @@ use crate::output;
 
 /// For a program with these names; what is wrong in the keys of `section` is told, as the library does, and the
 /// default holds.
-pub fn told(program: Vec<String>, section: &str) -> Config {
+pub fn with_warnings(program: Vec<String>, section: &str) -> Config {
     let loaded = load(&gather(std::env::vars_os().collect(), program, false));
     for problem in loaded.problems.iter().filter(|p| p.concerns(section)) {
         output::complain(&problem.to_string());

@@ -133,7 +133,7 @@ impl Flood {
         if self.window.is_zero() {
             return Some(report);
         }
-        let kind = self.told_apart(Kind::of(&report));
+        let kind = self.distinguished(Kind::of(&report));
         if let Some(w) = self.open.get_mut(&kind) {
             w.count(report);
             return None;
@@ -155,7 +155,7 @@ impl Flood {
     }
 
     /// The same kind, or that of all others where too many differ in their private data.
-    fn told_apart(&self, kind: Kind) -> Kind {
+    fn distinguished(&self, kind: Kind) -> Kind {
         if kind.data == Data::None || self.open.contains_key(&kind) {
             return kind;
         }

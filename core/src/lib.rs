@@ -3,9 +3,9 @@
 //! Nothing in here calls a C library or needs a device, so all of it is tested as plain Rust.
 #![forbid(unsafe_code)]
 
-pub mod ahead;
 pub mod codes;
 pub mod config;
+pub mod event_queue;
 pub mod explain;
 pub mod flood;
 pub mod model;

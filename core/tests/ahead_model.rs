@@ -1,8 +1,8 @@
 //! The queue of events read ahead against a plain model: random steps of kernel, program and library on
 //! several channels, and real threads. Nothing lost, nothing doubled, the kernel's order for each id.
 
-use cmshim_core::ahead::{Behind, Event, Gone, Queue};
 use cmshim_core::codes::event as number;
+use cmshim_core::event_queue::{Event, Gone, Queue, QueueState};
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::Mutex;
@@ -25,7 +25,7 @@ const BATCH: usize = 16;
 struct Channel {
     kernel: VecDeque<Event>,
     queue: Queue,
-    behind: Behind,
+    behind: QueueState,
 }
 
 /// An id: its channel, its kernel handle, what the kernel has sent for it, and the next event that the
@@ -56,7 +56,7 @@ impl World {
         let channel = |_| Channel {
             kernel: VecDeque::new(),
             queue: Queue::new(24),
-            behind: Behind::default(),
+            behind: QueueState::default(),
         };
         World {
             channels: (0..CHANNELS).map(channel).collect(),
@@ -235,7 +235,7 @@ fn threads_share_a_queue() {
     const EVENTS: u64 = 60_000;
     const IDS: u64 = 8;
     let queue = Queue::new(24);
-    let behind = Mutex::new(Behind::default());
+    let behind = Mutex::new(QueueState::default());
     let done = AtomicBool::new(false);
     let seen = Mutex::new(vec![0u8; EVENTS as usize]);
     let voided = AtomicU64::new(0);

@@ -30,7 +30,7 @@ fn keep(book: &mut Book<u32>, now: Instant, next: &mut u32) -> (u32, Vec<u32>) {
                 }
                 *next += 1;
                 made += 1;
-                assert_eq!(book.arrived(flight, *next), None);
+                assert_eq!(book.finish(flight, *next), None);
             }
         }
     }
@@ -161,10 +161,10 @@ fn warm_ones_are_ready_after_the_first() {
 #[test]
 fn a_wish_is_granted_up_to_the_most() {
     let (mut book, now, mut n) = (book(settings()), Instant::now(), 0);
-    assert_eq!(book.wish(&key(), now, 5), Ok(true));
+    assert_eq!(book.request_minimum(&key(), now, 5), Ok(true));
     assert_eq!(keep(&mut book, now, &mut n).0, 5);
     let strange = Key { pd: 1, ..key() };
-    assert_eq!(book.wish(&strange, now, 5), Err(Miss::Unknown));
+    assert_eq!(book.request_minimum(&strange, now, 5), Err(Miss::Unknown));
 }
 
 #[test]
@@ -263,7 +263,7 @@ fn one_that_is_being_made_is_waited_for_and_discarded() {
     book.end(evicted.flight);
     assert!(book.busy(Scope::Cq(CQ)));
     assert!(!book.busy(Scope::Cq(0x301)), "others do not wait");
-    assert_eq!(book.arrived(flight, 7), Some(7));
+    assert_eq!(book.finish(flight, 7), Some(7));
     assert!(book.busy(Scope::Cq(CQ)), "it is still to be destroyed");
     book.end(flight);
     assert!(!book.busy(Scope::Cq(CQ)));

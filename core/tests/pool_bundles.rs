@@ -36,7 +36,7 @@ fn keep(book: &mut Book<u32>, now: Instant) -> (Vec<usize>, Vec<usize>) {
                     continue;
                 }
                 made.push(pair[0]);
-                assert_eq!(book.arrived(flight, 1), None);
+                assert_eq!(book.finish(flight, 1), None);
             }
         }
     }

@@ -78,7 +78,7 @@ fn fill(book: &mut Book<u32>, wanted: &Key, now: Instant, next: &mut u32) -> Vec
                 assert!(!measure || book.measured(&key, 1000, 1000));
                 *next += 1;
                 made.push(*next);
-                assert_eq!(book.arrived(flight, *next), None);
+                assert_eq!(book.finish(flight, *next), None);
             }
         }
     }

@@ -39,7 +39,7 @@ fn book(recycle: bool, verdict: Verdict, now: Instant) -> Book<u32> {
             }
             Job::Make { flight, key, .. } => {
                 book.measured(&key, 1000, 1000);
-                assert_eq!(book.arrived(flight, 100), None);
+                assert_eq!(book.finish(flight, 100), None);
             }
             Job::Wait(_) => break,
             other => panic!("{other:?}"),

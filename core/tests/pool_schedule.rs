@@ -198,7 +198,7 @@ impl World {
             Some(Work::Make { flight, key }) => {
                 self.next += 1;
                 self.pooled.insert(self.next, key);
-                if let Some(item) = self.book.arrived(flight, self.next) {
+                if let Some(item) = self.book.finish(flight, self.next) {
                     self.pooled.remove(&item);
                     self.book.end(flight);
                 }

@@ -1,6 +1,6 @@
 //! Policy files that are right, and what they decide.
 
-use cmshim_core::tenant::{Ask, Mode, Policy, Verdict};
+use cmshim_core::tenant::{ConnectionRequest, Mode, Policy, Verdict};
 
 const EXAMPLE: &str = r#"
 version = 1
@@ -53,11 +53,11 @@ fn policy(text: &str) -> Policy {
     }
 }
 
-fn ask(peer: &str, port: u16) -> Ask {
-    Ask {
+fn ask(peer: &str, port: u16) -> ConnectionRequest {
+    ConnectionRequest {
         peer: Some(peer.parse().unwrap()),
         port,
-        ..Ask::default()
+        ..ConnectionRequest::default()
     }
 }
 
@@ -80,7 +80,7 @@ fn words(policy: &Policy, verdict: Verdict) -> String {
 #[test]
 fn the_most_specific_prefix_wins_and_other_conditions_hold() {
     let policy = policy(EXAMPLE);
-    let says = |ask: &Ask| words(&policy, policy.incoming(ask));
+    let says = |ask: &ConnectionRequest| words(&policy, policy.incoming(ask));
     assert_eq!(says(&ask("10.1.2.3", 7471)), "allow olap");
     assert_eq!(says(&ask("::ffff:10.1.2.3", 8050)), "allow olap");
     assert_eq!(says(&ask("fd00:1::5", 7471)), "allow olap");
@@ -88,7 +88,7 @@ fn the_most_specific_prefix_wins_and_other_conditions_hold() {
     assert_eq!(says(&ask("10.1.2.3", 7000)), "deny");
     assert_eq!(says(&ask("10.1.2.3", 9000)), "allow rest");
     assert_eq!(says(&ask("192.168.0.1", 9000)), "allow rest");
-    let known = Ask {
+    let known = ConnectionRequest {
         local: Some("10.0.0.1".parse().unwrap()),
         pkey: Some(0x0001),
         gid: Some(
@@ -101,28 +101,28 @@ fn the_most_specific_prefix_wins_and_other_conditions_hold() {
     };
     assert_eq!(says(&known), "allow backup");
     for unknown in [
-        Ask {
+        ConnectionRequest {
             pkey: None,
             ..known.clone()
         },
-        Ask {
+        ConnectionRequest {
             gid: None,
             ..known.clone()
         },
-        Ask {
+        ConnectionRequest {
             local: None,
             ..known.clone()
         },
-        Ask {
+        ConnectionRequest {
             pkey: Some(0x8002),
             ..known.clone()
         },
     ] {
         assert_eq!(says(&unknown), "allow rest", "{unknown:?}");
     }
-    let nobody = Ask {
+    let nobody = ConnectionRequest {
         port: 9000,
-        ..Ask::default()
+        ..ConnectionRequest::default()
     };
     assert_eq!(says(&nobody), "allow rest");
 }
@@ -161,7 +161,7 @@ fn what_a_policy_says_about_itself() {
 #[test]
 fn egress_rules_of_the_own_tenant_in_their_order() {
     let policy = policy(EXAMPLE);
-    let says = |own, ask: &Ask| {
+    let says = |own, ask: &ConnectionRequest| {
         let verdict = policy.outgoing(own, ask);
         (verdict.allow, verdict.subject)
     };
@@ -189,8 +189,9 @@ fn a_destination_without_an_ip_address_may_be_one_that_is_denied() {
     "#
         )
     };
-    let unknown = Ask::default();
-    let says = |rules: &str, ask: &Ask| policy(&text(rules)).outgoing(Some("t"), ask).allow;
+    let unknown = ConnectionRequest::default();
+    let says =
+        |rules: &str, ask: &ConnectionRequest| policy(&text(rules)).outgoing(Some("t"), ask).allow;
     let denies = "[[tenant.egress]]\nto = [\"10.9.0.0/16\"]\naction = \"deny\"\nports = [7]\n";
     let allows = "[[tenant.egress]]\naction = \"allow\"\n";
     assert!(says(denies, &ask("10.8.0.1", 7)));
@@ -220,7 +221,7 @@ fn link_local_peers_behind_an_interface() {
     let policy = policy(text);
     assert_eq!(policy.mode(), Mode::Observe);
     let says = |scope, port| {
-        let ask = Ask {
+        let ask = ConnectionRequest {
             scope,
             ..ask("fe80::1", port)
         };
@@ -270,7 +271,7 @@ fn a_peer_without_an_address_may_be_the_one_that_is_denied() {
     let text = "version = 1\ndefault = \"allow\"\n\
         [[tenant]]\nname = \"out\"\npeers = [\"10.1.66.0/24\"]\naction = \"deny\"\n";
     let with_gid = format!("{text}[[tenant]]\nname = \"known\"\ngids = [\"fe80::1\"]\n");
-    let unknown = Ask::default();
+    let unknown = ConnectionRequest::default();
     let verdict = policy(text).incoming(&unknown);
     assert_eq!((verdict.allow, verdict.subject), (false, Some(0)));
     assert!(!policy(&with_gid).incoming(&unknown).allow);
@@ -282,7 +283,7 @@ fn a_peer_without_an_address_may_be_the_one_that_is_denied() {
     assert!(policy(text).incoming(&ask("10.1.65.1", 1)).allow);
     let other =
         "version = 1\ndefault = \"allow\"\n[[tenant]]\nname = \"a\"\npeers = [\"10.1.0.0/16\"]\n";
-    assert!(policy(other).incoming(&Ask::default()).allow);
+    assert!(policy(other).incoming(&ConnectionRequest::default()).allow);
 }
 
 #[test]
@@ -290,7 +291,7 @@ fn a_peer_behind_an_unknown_interface_may_be_the_one_that_is_denied() {
     let text = "version = 1\ndefault = \"allow\"\n\
         [[tenant]]\nname = \"out\"\npeers = [\"fe80::/10%7\"]\naction = \"deny\"\n";
     let behind = |scope| {
-        let ask = Ask {
+        let ask = ConnectionRequest {
             scope,
             ..ask("fe80::1", 1)
         };
@@ -301,7 +302,7 @@ fn a_peer_behind_an_unknown_interface_may_be_the_one_that_is_denied() {
     let allows = text
         .replace("deny", "allow")
         .replace("default = \"allow\"", "default = \"deny\"");
-    let ask = Ask {
+    let ask = ConnectionRequest {
         scope: 0,
         ..ask("fe80::1", 1)
     };

@@ -1,6 +1,6 @@
 //! Any policy file gets an answer, and a decision is the same as a look at each rule in turn.
 
-use cmshim_core::tenant::{Ask, Condition, Policy};
+use cmshim_core::tenant::{Condition, ConnectionRequest, Policy};
 use proptest::prelude::*;
 use proptest::strategy::ValueTree;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
@@ -170,7 +170,7 @@ proptest! {
         // Those that can never match are errors: only files without them are asked.
         let Ok(policy) = Policy::parse(written(&all).as_bytes()) else { return Ok(()) };
         for (peer, port) in asks {
-            let ask = Ask { peer: Some(peer), port, ..Ask::default() };
+            let ask = ConnectionRequest { peer: Some(peer), port, ..ConnectionRequest::default() };
             let verdict = policy.incoming(&ask);
             let wanted = expected(&all, peer, port);
             prop_assert_eq!(verdict.subject, wanted, "{} {}\n{}", peer, port, written(&all));

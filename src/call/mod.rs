@@ -241,11 +241,11 @@ impl Call {
 /// A symbol that no library has: one line, and the failure value that the caller returns.
 pub fn missing<R>(name: &'static str, failure: R) -> R {
     stats::bypassed(Bypass::MissingSymbol);
-    static TOLD: Mutex<Vec<&str>> = Mutex::new(Vec::new());
+    static REPORTED: Mutex<Vec<&str>> = Mutex::new(Vec::new());
     if let Some(shim) = shim::get().filter(|_| !guard::inside()) {
         shim.guarded(|| {
             // Not waited for: in a forked child it may be held for ever.
-            let Ok(mut told) = TOLD.try_lock() else {
+            let Ok(mut told) = REPORTED.try_lock() else {
                 return;
             };
             if !told.contains(&name) {

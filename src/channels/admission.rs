@@ -8,12 +8,12 @@ use crate::sys::addresses::socket_address;
 use crate::tenant;
 use crate::tenant::decide::{self, Direction};
 use crate::tenant::seats::{Connection, Held};
-use cmshim_core::ahead::{Behind, Event};
-use cmshim_core::tenant::Ask;
+use cmshim_core::event_queue::{Event, QueueState};
+use cmshim_core::tenant::ConnectionRequest;
 use libc::sockaddr_storage;
 
 /// Takes the connect requests that may not be out of a batch, and answers and destroys them. Under the channel's lock.
-pub fn filter_requests(tap: &Tap, behind: &mut Behind, events: Vec<Event>) -> Vec<Event> {
+pub fn filter_requests(tap: &Tap, behind: &mut QueueState, events: Vec<Event>) -> Vec<Event> {
     let Some(shim) = shim::existing().filter(|shim| shim.on()) else {
         return events;
     };
@@ -39,7 +39,7 @@ pub fn filter_requests(tap: &Tap, behind: &mut Behind, events: Vec<Event>) -> Ve
 }
 
 /// Decides about one request; false if it was refused and is gone.
-fn passes(shim: &'static Shim, tap: &Tap, behind: &mut Behind, event: &mut Event) -> bool {
+fn passes(shim: &'static Shim, tap: &Tap, behind: &mut QueueState, event: &mut Event) -> bool {
     // The kernel counts the request for its listener: without knowing it, nothing may be swallowed here. The second
     // barrier decides about what is not marked.
     let Some(listener) = behind.listener(event.uid()) else {
@@ -73,14 +73,14 @@ fn passes(shim: &'static Shim, tap: &Tap, behind: &mut Behind, event: &mut Event
 }
 
 /// What the kernel knows of a request's new id; `None` if it does not tell (the peer is gone already).
-fn ask(shim: &'static Shim, tap: &Tap, handle: u32) -> Option<Ask> {
+fn ask(shim: &'static Shim, tap: &Tap, handle: u32) -> Option<ConnectionRequest> {
     let known = ucm::query(tap.kernel(), handle, QUERY_ADDR)?;
     let (peer, local) = (socket_address(&known.dst), socket_address(&known.src));
     let gid = tenant::needs_gid(shim)
         .then(|| ucm::query(tap.kernel(), handle, QUERY_GID))
         .flatten()
         .map(|answer| gid_of(&answer.dst));
-    Some(Ask {
+    Some(ConnectionRequest {
         peer: peer.map(|p| p.ip()),
         scope: tenant::admit_on_delivery::scope(peer, local.map(|l| l.ip())),
         local: local.map(|l| l.ip()),

@@ -5,7 +5,7 @@
 //! threads, and all channels do when it ends.
 
 use super::channel::{AppFd, How, KernelFd, Locked, Tap};
-use super::{descriptors, fetch, ready, swap, table, waiting};
+use super::{descriptors, fetch, interpose, ready, table, waiting};
 use crate::process::shim::{self, Shim};
 use crate::sys::guard;
 use crate::sys::lock::lock;
@@ -50,7 +50,8 @@ fn key(tap: &Tap) -> u64 {
 
 /// Has the thread take the channel's events, or says what failed.
 pub fn add(shim: &'static Shim, tap: &'static Tap, kernel: KernelFd) -> Result<(), String> {
-    let failed = |what: &str, error: &std::io::Error| format!("{what}: {}", errno::told_of(error));
+    let failed =
+        |what: &str, error: &std::io::Error| format!("{what}: {}", errno::describe_error(error));
     let last = std::io::Error::last_os_error;
     let mut work = lock(&super::state().aggregator.work);
     let set = work.set.or_else(make_set);
@@ -81,7 +82,7 @@ pub fn add(shim: &'static Shim, tap: &'static Tap, kernel: KernelFd) -> Result<(
 fn make_set() -> Option<c_int> {
     // SAFETY: no pointer is passed.
     let set = unsafe { libc::epoll_create1(libc::EPOLL_CLOEXEC) };
-    (set >= 0).then(|| swap::move_up(set))
+    (set >= 0).then(|| interpose::move_up(set))
 }
 
 /// The channel is gone; false if its descriptor was something else already. (A channel that the program closed past us
@@ -92,7 +93,7 @@ pub fn remove(tap: &'static Tap, kernel: KernelFd) -> bool {
     match work.set {
         Some(set) => ready::epoll(AppFd(set), libc::EPOLL_CTL_DEL, kernel.0, 0),
         // The thread is ending, and has left its set to the channels' owners.
-        None => swap::is_event_channel(kernel.0),
+        None => interpose::is_event_channel(kernel.0),
     }
 }
 
@@ -174,7 +175,7 @@ fn start(shim: &'static Shim) -> std::io::Result<()> {
         });
     guard::restore_signals(&mask);
     if let Err(error) = &started {
-        let why = errno::told_of(error);
+        let why = errno::describe_error(error);
         log::warn!("cannot start a thread ({why}): events are not read ahead in this process");
     }
     started.map(drop)
@@ -244,7 +245,7 @@ fn round(shim: &'static Shim, wait_ms: c_int) -> Round {
         let moved = lock(&shared.work).set != Some(set);
         return match error.raw_os_error() {
             Some(libc::EBADF | libc::EINVAL) if !moved => {
-                Round::Lost(format!("epoll_wait: {}", errno::told_of(&error)))
+                Round::Lost(format!("epoll_wait: {}", errno::describe_error(&error)))
             }
             _ => Round::Quiet,
         };
@@ -289,9 +290,9 @@ fn take(shim: &'static Shim, tap: &'static Tap) {
 }
 
 fn not_readable(why: c_int) {
-    static TOLD: AtomicBool = AtomicBool::new(false);
-    if !TOLD.swap(true, Ordering::AcqRel) {
-        let why = errno::told_of(&std::io::Error::from_raw_os_error(why));
+    static REPORTED: AtomicBool = AtomicBool::new(false);
+    if !REPORTED.swap(true, Ordering::AcqRel) {
+        let why = errno::describe_error(&std::io::Error::from_raw_os_error(why));
         log::warn!(
             "the thread that reads events cannot read those of an event channel ({why}): the program's own threads read \
              them, and those of other channels where it is so"
@@ -305,7 +306,7 @@ fn hand_over(tap: &'static Tap, _locked: &mut Locked) {
     let (app, kernel) = (tap.app(), tap.kernel());
     remove(tap, kernel);
     let on = descriptors::is_nonblocking(app.0);
-    swap::set_nonblocking(kernel.0, on);
+    interpose::set_nonblocking(kernel.0, on);
     tap.nonblocking.store(on, Ordering::Release);
     tap.paused.store(false, Ordering::Release);
     // Before the channel says that it is readable: who comes then must not be told that there is nothing.
@@ -381,7 +382,7 @@ fn place(cpus: &Cpus) {
         Cpus::These(list) => Ok(list.clone()),
         Cpus::Device => sys::device::numa_cpus(),
     };
-    let placed = list.and_then(|list| sys::run_on(&list).map_err(|e| errno::told_of(&e)));
+    let placed = list.and_then(|list| sys::run_on(&list).map_err(|e| errno::describe_error(&e)));
     if let Err(why) = placed {
         log::warn!("events.cpus: the thread that reads events runs on any CPU: {why}");
     }

@@ -5,7 +5,7 @@ use super::ready::Link;
 use super::waiting::Waiters;
 pub use crate::real::ucm::KernelFd;
 use crate::sys::lock::lock;
-use cmshim_core::ahead::{Behind, Queue};
+use cmshim_core::event_queue::{Queue, QueueState};
 use libc::c_int;
 use std::sync::atomic::{AtomicBool, AtomicI32, AtomicPtr, AtomicU8, Ordering};
 use std::sync::{Mutex, MutexGuard};
@@ -60,7 +60,7 @@ pub struct Tap {
 /// and taken inside `guard::run` only.
 #[derive(Default)]
 pub struct Locked {
-    pub behind: Behind,
+    pub behind: QueueState,
     pub buffers: Option<Box<Buffers>>,
     /// What makes the program's descriptor readable while events are in the queue.
     pub link: Option<Link>,
@@ -130,7 +130,7 @@ impl Tap {
     }
 
     /// Is the program's descriptor an epoll set of ours?
-    pub fn swapped(&self) -> bool {
+    pub fn interposed(&self) -> bool {
         matches!(self.how(), How::Inline | How::Thread)
     }
 

@@ -264,7 +264,7 @@ unsafe fn listens(tap: &Tap, command: &Command) -> ssize_t {
 
 /// May events of this channel be waiting in its queue?
 pub fn reads_ahead(tap: &Tap) -> bool {
-    tap.swapped() || tap.queue.used()
+    tap.interposed() || tap.queue.used()
 }
 
 /// Is the program's descriptor non-blocking? Asked of the kernel where a duplicate may have changed it.

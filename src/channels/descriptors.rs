@@ -2,7 +2,7 @@
 
 use super::channel::{How, Tap};
 use super::lifetime::{self, hooked};
-use super::{relocate, swap, table};
+use super::{interpose, relocate, table};
 use crate::real::c_library;
 use crate::sys::guard;
 use cmshim_core::config::Taker;
@@ -43,7 +43,7 @@ fn flags_set(tap: &'static Tap, on: bool) {
         if tap.how() == How::Plain {
             tap.nonblocking.store(on, Ordering::Release);
             if on && shim.on() && shim.config.events_taker() == Taker::Inline {
-                swap::swap(shim, tap, How::Inline);
+                interpose::interpose(shim, tap, How::Inline);
             }
             return;
         }
@@ -60,7 +60,7 @@ pub fn follow(tap: &'static Tap) {
     let _locked = tap.lock();
     let on = is_nonblocking(tap.app().0);
     if tap.how() == How::Inline {
-        swap::set_nonblocking(tap.kernel().0, on);
+        interpose::set_nonblocking(tap.kernel().0, on);
     }
     tap.nonblocking.store(on, Ordering::Release);
 }
@@ -72,7 +72,7 @@ pub fn is_nonblocking(fd: c_int) -> bool {
 }
 
 /// A plain channel cannot be swapped any more: somebody will know the kernel's descriptor. Under the channel's
-/// lock, so that no swap is under way.
+/// lock, so that none is being interposed.
 fn expose(tap: &'static Tap, duplicated: bool) {
     // A child that shares our memory (vfork) has descriptors of its own.
     if hooked().is_none() || tap.how() == How::Foreign {
@@ -123,7 +123,7 @@ pub fn about_to_replace(from: c_int, to: c_int, flags: c_int) -> Result<(), c_in
             lifetime::replaced(tap);
             true
         }
-        None => !swap::is_ours(to) || relocate::make_way(to),
+        None => !interpose::is_ours(to) || relocate::make_way(to),
     });
     match way {
         Some(false) => Err(libc::EMFILE),
@@ -201,7 +201,7 @@ pub fn may_close(fd: c_int) -> bool {
         guard::run(|| lifetime::replaced(tap));
         return true;
     }
-    guard::run(|| !swap::is_ours(fd)).unwrap_or(true)
+    guard::run(|| !interpose::is_ours(fd)).unwrap_or(true)
 }
 
 /// The program closes all numbers from `first` to `last`; the ranges that are its own.

@@ -12,8 +12,8 @@ use crate::real::c_library;
 use crate::stats::{self, Counter};
 use crate::sys::guard;
 use crate::tenant;
-use cmshim_core::ahead::{Event, BYTES};
 use cmshim_core::codes::errno;
+use cmshim_core::event_queue::{Event, BYTES};
 use libc::{c_int, c_void, iovec};
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -197,7 +197,7 @@ impl Tap {
     /// fs/eventpoll.c). Inside `guard::run`.
     pub fn edge(&self) -> bool {
         let mut locked = self.lock();
-        if !self.swapped() {
+        if !self.interposed() {
             return false;
         }
         if locked.link.is_none() {
@@ -253,13 +253,13 @@ impl Tap {
 
 /// A channel could not be made readable; errno says why.
 pub fn not_shown() {
-    static TOLD: AtomicBool = AtomicBool::new(false);
+    static REPORTED: AtomicBool = AtomicBool::new(false);
     let why = std::io::Error::last_os_error();
-    if !TOLD.swap(true, Ordering::AcqRel) {
+    if !REPORTED.swap(true, Ordering::AcqRel) {
         log::warn!(
             "an event channel cannot be made readable for events that were read ahead ({}): a program that waits on its \
              descriptor may not see them at once",
-            errno::told_of(&why)
+            errno::describe_error(&why)
         );
     }
 }

@@ -2,7 +2,7 @@
 
 use super::channel::{AppFd, How, KernelFd, Tap};
 use super::ready::AlwaysReadable;
-use super::{aggregator, swap, table};
+use super::{aggregator, interpose, table};
 use crate::process::per_process::Process;
 use crate::process::shim::{self, Shim};
 use crate::stats::{self, Bypass};
@@ -77,7 +77,7 @@ pub fn channel_made(shim: &'static Shim, fd: c_int, internal: bool) {
     tap.begin(fd, internal);
     table::set(fd, tap);
     if taker == Taker::Thread {
-        swap::swap(shim, tap, How::Thread);
+        interpose::interpose(shim, tap, How::Thread);
     }
 }
 
@@ -108,11 +108,11 @@ fn end(tap: &'static Tap) {
     tenant::seats_by_handle::channel_ends(tap.app().0);
     let mut locked = tap.lock();
     // Under the lock: the aggregator may have been about to give the channel back.
-    let (how, swapped) = (tap.how(), tap.swapped());
+    let (how, swapped) = (tap.how(), tap.interposed());
     // Is the hidden descriptor still the kernel's? Whoever has it in a set knows.
     let ours = match how {
         How::Thread => aggregator::remove(tap, tap.kernel()),
-        _ => swap::intact(tap),
+        _ => interpose::intact(tap),
     };
     if let Some(link) = locked.link.take() {
         link.release(tap.app());
@@ -142,7 +142,7 @@ fn end(tap: &'static Tap) {
 }
 
 fn close(fd: KernelFd) {
-    swap::close(fd.0);
+    interpose::close(fd.0);
 }
 
 /// In a forked child every channel is the parent's: the kernel refuses its commands (EACCES,
@@ -156,7 +156,7 @@ pub fn fork_child() {
 /// Does another event of the channel wait already? `None` where its events are not read ahead, and the
 /// kernel must be asked.
 pub fn more(fd: c_int) -> Option<bool> {
-    let tap = table::find(fd).filter(|tap| tap.swapped())?;
+    let tap = table::find(fd).filter(|tap| tap.interposed())?;
     Some(!tap.queue.is_empty())
 }
 

@@ -5,9 +5,9 @@
 //! read ahead (`serve`), DESTROY_ID, LEAVE_MCAST and MIGRATE_ID are corrected for them (`teardown`), all else goes
 //! on as it is. Everything with a side effect stays in librdmacm, in the program's own thread and order.
 //!
-//! A channel is left as it is until the program makes it non-blocking (`swap`): then its descriptor becomes
+//! A channel is left as it is until the program makes it non-blocking (`interpose`): then its descriptor becomes
 //! an epoll set that is readable exactly when an event can be had, and the kernel's descriptor moves to a
-//! high number. With an `aggregator` thread all channels are swapped when they are made.
+//! high number. With an `aggregator` thread all channels are interposed when they are made.
 
 mod admission;
 mod aggregator;
@@ -17,11 +17,11 @@ pub mod descriptors;
 mod fetch;
 pub mod flood;
 pub mod handles;
+mod interpose;
 mod lifetime;
 mod ready;
 mod relocate;
 mod serve;
-mod swap;
 mod table;
 mod teardown;
 mod waiting;

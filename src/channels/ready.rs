@@ -115,5 +115,5 @@ fn always_readable() -> Option<c_int> {
     if fd < 0 {
         return None;
     }
-    Some(super::swap::move_up(fd))
+    Some(super::interpose::move_up(fd))
 }

@@ -1,12 +1,12 @@
 //! Moves one of our descriptors to another number when the program is about to put a file at its own (dup2, dup3).
 
 use super::channel::{How, KernelFd, Tap};
-use super::{aggregator, ready, swap, table};
+use super::{aggregator, interpose, ready, table};
 use libc::c_int;
 
 /// Makes way at `number`; false if there is no other number. Inside `guard::run`.
 pub fn make_way(number: c_int) -> bool {
-    let Some(moved) = swap::duplicate(number) else {
+    let Some(moved) = interpose::duplicate(number) else {
         return false;
     };
     // First, so that no channel is linked to the old number from here on.
@@ -30,7 +30,7 @@ fn renumber(tap: &'static Tap, from: c_int, to: c_int) {
     if let Some(link) = &mut locked.link {
         link.renumber(app, from, to);
     }
-    if !tap.swapped() || tap.kernel() != KernelFd(from) {
+    if !tap.interposed() || tap.kernel() != KernelFd(from) {
         return;
     }
     if tap.how() == How::Thread {

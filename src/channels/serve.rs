@@ -3,15 +3,15 @@
 use super::channel::{How, Tap};
 use super::commands::{nonblocking, reads_ahead, Command};
 use super::fetch::Fetched;
-use super::{flood, handles, swap, waiting};
+use super::{flood, handles, interpose, waiting};
 use crate::abi::ucm::GET_EVENT_RESPONSE;
 use crate::process::shim;
 use crate::stats::{self, Bypass};
 use crate::sys::guard;
 use crate::sys::memory;
 use crate::tenant;
-use cmshim_core::ahead::{Event, BYTES};
 use cmshim_core::codes::event;
+use cmshim_core::event_queue::{Event, BYTES};
 use libc::ssize_t;
 use std::sync::atomic::Ordering;
 
@@ -22,8 +22,8 @@ extern "C-unwind" {
 /// # Safety
 /// A whole GET_EVENT of the program.
 pub unsafe fn get_event(tap: &'static Tap, command: &Command) -> ssize_t {
-    if swap::testing() {
-        swap::proven();
+    if interpose::testing() {
+        interpose::proven();
         guard::set_errno(libc::EAGAIN);
         return -1;
     }

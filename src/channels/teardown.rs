@@ -4,12 +4,12 @@
 use super::channel::{How, Locked, Tap};
 use super::commands::{reads_ahead, Command};
 use super::handles::{GROUPS, IDS, LISTENERS, NEVER_SEEN, ORIGINS, OWNERS};
-use super::{lifetime, swap, table};
+use super::{interpose, lifetime, table};
 use crate::abi::ucm::*;
 use crate::real::ucm;
 use crate::sys::guard;
 use crate::tenant;
-use cmshim_core::ahead::{Event, Gone};
+use cmshim_core::event_queue::{Event, Gone};
 use libc::ssize_t;
 use std::sync::MutexGuard;
 
@@ -153,7 +153,7 @@ pub unsafe fn migrate(new: &'static Tap, command: &Command) -> ssize_t {
         if let Some(shim) =
             lifetime::hooked().filter(|shim| moves && shim.on() && !old.queue.is_empty())
         {
-            guard::run(|| swap::swap(shim, new, old.how()));
+            guard::run(|| interpose::interpose(shim, new, old.how()));
         }
         let id = Gone::Id { handle, uid };
         let moved = guard::run(|| match moves {
@@ -192,7 +192,7 @@ fn unseen(tap: &'static Tap, locked: &mut Locked, id: Gone) -> u32 {
     let queued = events.len() as u32;
     if queued > 0 {
         tap.queue.put(&mut locked.behind, events);
-        if tap.swapped() {
+        if tap.interposed() {
             tap.signal_readable(locked);
         }
         // Whoever looked in between has seen too few.
@@ -237,7 +237,7 @@ fn move_events(
     }
     if count > 0 {
         new.queue.put(&mut to.behind, events);
-        if new.swapped() {
+        if new.interposed() {
             new.signal_readable(&mut to);
         }
         if old.queue.is_empty() {
@@ -246,7 +246,7 @@ fn move_events(
     }
     super::waiting::wake(new);
     // The kernel moves events without waking anybody who waits for the new channel (`ucma_move_events`).
-    swap::look_again(new);
+    interpose::look_again(new);
     (written, errno, count + refused)
 }
 

@@ -41,7 +41,7 @@ pub unsafe fn ended_on_id(
     unsafe { facts::id(&mut facts, id) };
     add(&mut facts, &record, &mut subject);
     facts.progress = step_back(id, ended.name, &facts);
-    tell(shim, ended.name, errno, facts, &subject, record.role);
+    report(shim, ended.name, errno, facts, &subject, record.role);
 }
 
 /// How far the id had come before the call that failed. An accept that librdmacm refused, or that failed at the queue
@@ -66,16 +66,16 @@ pub fn ended(
     let Some(errno) = pending(ended) else { return };
     let mut facts = Facts::default();
     add(&mut facts);
-    tell(shim, ended.name, errno, facts, &subject(), Role::None);
+    report(shim, ended.name, errno, facts, &subject(), Role::None);
 }
 
 /// ibv_get_device_list gave no device: told once, when the program itself asked. Many programs only
 /// look whether there is one.
 #[inline(never)]
 pub fn no_device(shim: &'static Shim, found: Ended) {
-    static TOLD: AtomicBool = AtomicBool::new(false);
+    static REPORTED: AtomicBool = AtomicBool::new(false);
     let wanted = found.outermost && emit::wanted(shim, Severity::Info);
-    if wanted && !TOLD.swap(true, Ordering::Relaxed) {
+    if wanted && !REPORTED.swap(true, Ordering::Relaxed) {
         ended(shim, found, Subject::default, |_| {});
     }
 }
@@ -133,7 +133,7 @@ fn opens_files(call: &str) -> bool {
 }
 
 #[inline(never)]
-fn tell(
+fn report(
     shim: &'static Shim,
     call: &'static str,
     errno: i32,

@@ -55,7 +55,7 @@ pub unsafe fn handed_over(
         if e.event == ev::CONNECT_REQUEST {
             storm::request_taken(shim, e.listen_id, fd, look, others.more);
         }
-        tell(shim, e, &before, look, others);
+        report(shim, e, &before, look, others);
     }
 }
 
@@ -136,7 +136,7 @@ fn progress(event: i32) -> Option<Progress> {
 ///
 /// # Safety
 /// The event's id is alive.
-unsafe fn tell(
+unsafe fn report(
     shim: &'static Shim,
     e: &RdmaCmEvent,
     before: &IdRecord,

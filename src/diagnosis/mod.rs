@@ -34,7 +34,7 @@ fn at_exit(shim: &'static Shim) {
 /// Tells of waits that took too long and sums up floods.
 fn work(shim: &'static Shim, now: Instant) -> Option<Instant> {
     for (key, waiting) in records().watch.take_due(now) {
-        waits::tell(shim, key, &waiting, now);
+        waits::report(shim, key, &waiting, now);
     }
     let summary = emit::summaries(shim, now);
     records().watch.next().into_iter().chain(summary).min()

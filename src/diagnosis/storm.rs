@@ -113,7 +113,7 @@ pub unsafe fn request_taken(
     });
     if let Some(backlog) = full {
         // SAFETY: alive, see above.
-        tell(shim, &unsafe { Subject::of(listener) }, backlog);
+        report(shim, &unsafe { Subject::of(listener) }, backlog);
         look.past();
     }
 }
@@ -128,7 +128,7 @@ fn readable(fd: i32) -> bool {
     unsafe { libc::poll(&mut poll, 1, 0) == 1 && poll.revents & libc::POLLIN != 0 }
 }
 
-fn tell(shim: &'static Shim, subject: &Subject, backlog: u32) {
+fn report(shim: &'static Shim, subject: &Subject, backlog: u32) {
     let explanation = explain::backlog_overflow(backlog);
     emit::line(
         shim,

@@ -159,7 +159,7 @@ fn watch(
 }
 
 /// Writes the line of one whose time has come.
-pub fn tell(shim: &'static Shim, key: Key, waiting: &Waiting, now: Instant) {
+pub fn report(shim: &'static Shim, key: Key, waiting: &Waiting, now: Instant) {
     let waited = now.duration_since(waiting.since);
     let subject = &waiting.subject;
     let (explanation, role, details) = match key {

@@ -120,28 +120,28 @@ constants! { commands:
     ucm::MIGRATE_ID_SIZE = "COMMAND_SIZE(rdma_ucm_migrate_id)";
 }
 
-/// Where `cmshim_core::ahead::Event` reads, and how much room it has.
+/// Where `cmshim_core::event_queue::Event` reads, and how much room it has.
 fn event_of_the_kernel() -> String {
-    let room = cmshim_core::ahead::BYTES;
+    let room = cmshim_core::event_queue::BYTES;
     [
         equal(
-            "ahead::Event::uid",
+            "event_queue::Event::uid",
             0,
             "offsetof(struct rdma_ucm_event_resp, uid)",
         ),
         equal(
-            "ahead::Event::handle",
+            "event_queue::Event::handle",
             8,
             "offsetof(struct rdma_ucm_event_resp, id)",
         ),
         equal(
-            "ahead::Event::kind",
+            "event_queue::Event::kind",
             12,
             "offsetof(struct rdma_ucm_event_resp, event)",
         ),
         assert_that(
             &format!("sizeof(struct rdma_ucm_event_resp) <= {room}"),
-            "ahead::Event has room for one",
+            "event_queue::Event has room for one",
         ),
         // What is above is no command.
         assert_that(

@@ -75,7 +75,7 @@ impl Counts {
     }
 
     /// One line at info level, if there was anything.
-    pub fn tell(&self) {
+    pub fn log_totals(&self) {
         let get = |counter: &AtomicU64| counter.load(Ordering::Relaxed);
         let misses: Vec<String> = Miss::ALL
             .into_iter()

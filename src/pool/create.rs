@@ -170,7 +170,7 @@ pub fn warm(shim: &'static Shim, domain: &IbvPd, wanted: &IbvQpInitAttr, number:
     let key = key(domain, wanted);
     let pool = super::state();
     let now = Instant::now();
-    match pool.with(shim, |book| book.wish(&key, now, number)) {
+    match pool.with(shim, |book| book.request_minimum(&key, now, number)) {
         Ok(work) => {
             if work {
                 ring(shim, now);
@@ -228,12 +228,12 @@ pub unsafe fn created(
     let (Some(before), Some(key), Some(after)) =
         (asked.before, asked.key, unsafe { attr.as_ref() })
     else {
-        recycle::stranger(shim, qp);
+        recycle::forget_address(shim, qp);
         return;
     };
     if !same_but_caps(&before, after) {
         pool.counts.miss(Miss::Changed);
-        recycle::stranger(shim, qp);
+        recycle::forget_address(shim, qp);
         return;
     }
     let now = Instant::now();

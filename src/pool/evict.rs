@@ -25,7 +25,7 @@ pub fn evict(shim: &Shim, scope: Scope) -> bool {
     // SAFETY: the book has just given these channels up, and nothing stands on them.
     unsafe { channel::close_all(evicted.pairs.into_iter().flatten()) };
     pool.with(shim, |book| book.end(evicted.flight));
-    pool.tell_landed();
+    pool.notify_done();
     let of_device = u32::from(matches!(scope, Scope::All | Scope::Context(_)));
     pool.hurry.fetch_add(of_device, Ordering::Relaxed);
     let mut book = lock(&pool.book);

@@ -61,7 +61,7 @@ pub fn work(shim: &'static Shim) -> Option<Instant> {
                 pair,
             } => make(shim, flight, &key, measure, pair),
         }
-        pool.tell_landed();
+        pool.notify_done();
         now = Instant::now();
     }
 }
@@ -79,7 +79,7 @@ fn make(shim: &'static Shim, flight: u64, key: &Key, measure: bool, pair: Option
     match made {
         Ok(item) => {
             pool.counts.made();
-            if let Some(item) = pool.with(shim, |book| book.arrived(flight, item)) {
+            if let Some(item) = pool.with(shim, |book| book.finish(flight, item)) {
                 // SAFETY: just made, and the book does not take it.
                 unsafe { evict::destroy(item) };
                 pool.counts.destroyed(&pool.counts.evicted);

@@ -24,7 +24,7 @@ use crate::process::shim::Shim;
 use crate::stats::{self, Counter};
 use crate::sys::guard;
 use crate::sys::lock::lock;
-use cmshim_core::pool::{Book, Caps, Front, Pair, Small, Verdict};
+use cmshim_core::pool::{Book, Caps, Front, Packed, Pair, Verdict};
 use counts::Counts;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::sync::{Arc, Condvar, Mutex};
@@ -78,12 +78,12 @@ impl Ready {
 }
 
 /// Bundles take part in more than one call, and are not taken without the lock.
-impl Small for Ready {
-    fn small(&self) -> Option<(usize, Caps)> {
+impl Packed for Ready {
+    fn pack(&self) -> Option<(usize, Caps)> {
         self.own.is_none().then_some((self.qp, self.caps))
     }
 
-    fn large(qp: usize, caps: Caps) -> Ready {
+    fn unpack(qp: usize, caps: Caps) -> Ready {
         let own = None;
         Ready { qp, caps, own }
     }
@@ -108,7 +108,7 @@ impl Pool {
     }
 
     /// Says that something was made or destroyed.
-    fn tell_landed(&self) {
+    fn notify_done(&self) {
         self.landed.notify_all();
     }
 }
@@ -147,7 +147,7 @@ fn at_exit(shim: &'static Shim) {
             let pool = state();
             pool.closed.store(true, Ordering::Release);
             evict::wait_for_all(AT_EXIT);
-            pool.counts.tell();
+            pool.counts.log_totals();
         });
     }
 }

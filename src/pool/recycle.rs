@@ -55,7 +55,7 @@ pub unsafe fn parks(shim: &'static Shim, qp: *mut IbvQp, record: Option<&QpRecor
         }
         parked && book.park(leaving, id, now)
     });
-    pool.tell_landed();
+    pool.notify_done();
     if parked {
         increment(&pool.counts.parked);
         stats::add(Counter::PoolRecycled, 1);
@@ -66,7 +66,7 @@ pub unsafe fn parks(shim: &'static Shim, qp: *mut IbvQp, record: Option<&QpRecor
 }
 
 /// A queue pair was created that the pool has no say in. The one that had its address may have been destroyed past us.
-pub fn stranger(shim: &Shim, qp: *const IbvQp) {
+pub fn forget_address(shim: &Shim, qp: *const IbvQp) {
     if on(shim) {
         let pool = super::state();
         pool.with(shim, |book| book.is_no_more(qp as usize));

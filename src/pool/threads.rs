@@ -20,8 +20,8 @@ pub fn look(shim: &Shim, open: &IbvContext) {
     }
     super::state().with(shim, |book| book.no_threads());
     evict::evict(shim, Scope::All);
-    static TOLD: AtomicBool = AtomicBool::new(false);
-    if !TOLD.swap(true, Ordering::Relaxed) {
+    static REPORTED: AtomicBool = AtomicBool::new(false);
+    if !REPORTED.swap(true, Ordering::Relaxed) {
         log::info!(
             "{VARIABLE}=1: the pool is off in this process, since its thread may not touch the program's queues"
         );

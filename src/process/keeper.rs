@@ -127,9 +127,9 @@ pub fn ensure(shim: &'static Shim) {
 
 /// Once in a process.
 fn not_started(error: &std::io::Error) {
-    static TOLD: AtomicBool = AtomicBool::new(false);
-    if !TOLD.swap(true, Ordering::AcqRel) {
-        let why = errno::told_of(error);
+    static REPORTED: AtomicBool = AtomicBool::new(false);
+    if !REPORTED.swap(true, Ordering::AcqRel) {
+        let why = errno::describe_error(error);
         log::warn!(
             "cannot start a thread ({why}): early warnings, the watchdog, the pool and tenant.check_ms wait until one can be started; \
              a tenant policy is looked at by the program's own threads"

@@ -82,7 +82,7 @@ impl Sink {
         }
         let message = format!(
             "log.file {path} cannot be written: {}; lines that it does not take go to stderr",
-            errno::told(why)
+            errno::describe(why)
         );
         if output::to_stderr(&self.own_line(Level::Warn, &message)) {
             self.told.store(true, Ordering::Relaxed);

@@ -25,7 +25,7 @@ pub use cmshim_core::stats::{Bypass, Counter, Entry, Phase};
 pub use events::{acked, handed_over, read_ahead_at};
 pub use peer::address as peer_address;
 pub use reasons::Kind as Reason;
-pub use start::{begin, told};
+pub use start::{begin, describe_failure};
 
 pub use count::*;
 

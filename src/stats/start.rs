@@ -30,7 +30,7 @@ pub fn begin(shim: &'static Shim) {
             if !HOPELESS.swap(true, Ordering::Relaxed) {
                 log::warn!(
                     "statistics are off in this process: {}",
-                    errno::told(number)
+                    errno::describe(number)
                 );
             }
         }
@@ -70,19 +70,19 @@ fn made(shim: &Shim) -> Result<file::Made, String> {
         });
         match tried {
             Ok(made) => return Ok(made),
-            Err(number) => why = told(&path, number),
+            Err(number) => why = describe_failure(&path, number),
         }
     }
     Err(why)
 }
 
-pub fn told(path: &Path, number: i32) -> String {
+pub fn describe_failure(path: &Path, number: i32) -> String {
     let why = match number {
         libc::EMEDIUMTYPE => "it is not in a tmpfs".to_owned(),
         EVERYBODY_S => "everybody may write in it, and no user counts there".to_owned(),
         UNSAFE => "others could change it (it has to be this user's or root's, and sticky if others may write)".to_owned(),
         libc::EFBIG => "the limit of file sizes (ulimit -f) is too low".to_owned(),
-        other => errno::told(other),
+        other => errno::describe(other),
     };
     format!("{}: {why}", path.display())
 }

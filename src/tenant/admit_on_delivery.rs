@@ -5,7 +5,7 @@ use super::check;
 use super::decide::{self, Direction};
 use super::seats::{Connection, Held, Key};
 use super::seats_by_handle::{class, ends_connection, is_gone, last_served, reacquire, release};
-use super::{configured, tell, CLOSED};
+use super::{configured, report, CLOSED};
 use crate::abi::cm::{RdmaCmEvent, RdmaCmId};
 use crate::abi::data;
 use crate::abi::verbs::{IbvQpAttr, QP_AV};
@@ -15,7 +15,7 @@ use crate::sys::addresses::socket_address;
 use crate::sys::guard;
 use cmshim_core::codes::event as ev;
 use cmshim_core::tenant::reason::Code;
-use cmshim_core::tenant::{interface_with, Ask};
+use cmshim_core::tenant::{interface_with, ConnectionRequest};
 use libc::c_int;
 use std::cell::Cell;
 use std::net::{IpAddr, SocketAddr};
@@ -63,7 +63,7 @@ unsafe fn fate(shim: Option<&'static Shim>, e: &RdmaCmEvent) -> Fate {
     match made {
         Some(fate) => fate,
         // The shim broke: whom a policy would keep out must not come in for that.
-        None if closed() => Fate::Refuse(tell::bare(Code::Unreadable)),
+        None if closed() => Fate::Refuse(report::bare(Code::Unreadable)),
         None => Fate::Pass,
     }
 }
@@ -85,7 +85,7 @@ unsafe fn by_policy(shim: &'static Shim, e: &RdmaCmEvent) -> Fate {
         return Fate::Pass;
     };
     if decision.refuses() {
-        return Fate::Refuse(tell::private_data(&decision));
+        return Fate::Refuse(report::private_data(&decision));
     }
     if let Some(seat) = decision.seat {
         // SAFETY: as promised by the caller.
@@ -131,11 +131,11 @@ pub fn key(id: *const RdmaCmId) -> Key {
 ///
 /// # Safety
 /// `id` is null or alive.
-pub unsafe fn ask(id: *const RdmaCmId) -> Option<Ask> {
+pub unsafe fn ask(id: *const RdmaCmId) -> Option<ConnectionRequest> {
     // SAFETY: as promised by the caller.
     let address = &unsafe { id.as_ref() }?.route.addr;
     let (peer, local) = (socket_address(&address.dst), socket_address(&address.src));
-    Some(Ask {
+    Some(ConnectionRequest {
         peer: peer.map(|p| p.ip()),
         scope: scope(peer, local.map(|l| l.ip())),
         local: local.map(|l| l.ip()),

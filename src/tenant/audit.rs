@@ -7,7 +7,7 @@ use crate::sys::lock::lock;
 use crate::sys::output;
 use cmshim_core::codes::errno;
 use cmshim_core::tenant::reason::Code;
-use cmshim_core::tenant::{audit, tokens, Ask, Rate};
+use cmshim_core::tenant::{audit, tokens, ConnectionRequest, Rate};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::Mutex;
 use std::time::SystemTime;
@@ -30,7 +30,7 @@ impl Audit {
         shim: &Shim,
         policy: &str,
         direction: Direction,
-        ask: &Ask,
+        ask: &ConnectionRequest,
         decision: &Decision,
     ) {
         let settings = &shim.config.tenant;
@@ -55,7 +55,7 @@ impl Audit {
         if let Err(number) = output::to_file(&path, &line) {
             self.dropped.fetch_add(dropped + 1, Ordering::Relaxed);
             if !self.told.swap(true, Ordering::Relaxed) {
-                let why = errno::told(number);
+                let why = errno::describe(number);
                 log::warn!("tenant.audit {path} cannot be written: {why}; what it misses is counted in its next line");
             }
         }
@@ -66,7 +66,7 @@ fn entry(
     shim: &Shim,
     policy: &str,
     direction: Direction,
-    ask: &Ask,
+    ask: &ConnectionRequest,
     decision: &Decision,
     dropped: u64,
 ) -> String {

@@ -6,14 +6,14 @@
 
 use super::admit_on_delivery::{self, drop_request};
 use super::callback::{cmshim_access_check, cmshim_access_request};
-use super::{decide, tell, turn_on};
+use super::{decide, report, turn_on};
 use crate::abi::cm::RdmaCmEvent;
 use crate::process::keeper;
 use crate::process::shim::{self, Shim};
 use crate::sys::guard;
 use crate::sys::lock::lock;
 use cmshim_core::tenant::reason::Code;
-use cmshim_core::tenant::Ask;
+use cmshim_core::tenant::ConnectionRequest;
 use libc::{c_int, c_void, sockaddr, sockaddr_storage};
 use std::cell::Cell;
 use std::collections::HashMap;
@@ -96,7 +96,7 @@ impl Pending {
 struct Open {
     /// Its address.
     event: usize,
-    ask: Ask,
+    ask: ConnectionRequest,
     /// The policy would have refused it, and told so.
     observed: bool,
     /// Its time is up, and the kernel takes no command on its channel from the keeper, whose credentials are not those that
@@ -136,7 +136,7 @@ pub unsafe fn refuses(event: *mut RdmaCmEvent) -> bool {
     let Some((token, request)) = put else {
         // It cannot be asked: whom it would keep out must not come in for that.
         // SAFETY: as promised by the caller.
-        unsafe { drop_request(event, &tell::bare(Code::Program)) };
+        unsafe { drop_request(event, &report::bare(Code::Program)) };
         return true;
     };
     ASKING.with(|a| a.set(Some((token, std::ptr::addr_of!(request) as usize))));
@@ -296,6 +296,6 @@ unsafe fn refuse(shim: &'static Shim, open: &Open, how: No) {
     unsafe {
         let id = (*event).id;
         guard::run(|| admit_on_delivery::ended(id));
-        drop_request(event, &tell::bare(Code::Program));
+        drop_request(event, &report::bare(Code::Program));
     }
 }

@@ -1,13 +1,13 @@
 //! A decision: rules first, then limits, then rates.
 
 use super::check::{self, No};
-use super::seats::Seat;
+use super::seats::Lease;
 use super::share::{Share, Short, Tally};
-use super::{load, tell};
+use super::{load, report};
 use crate::process::shim::Shim;
 use crate::stats::{self, Counter};
 use cmshim_core::tenant::reason::Code;
-use cmshim_core::tenant::{Ask, Mode, Policy, Subject, Verdict};
+use cmshim_core::tenant::{ConnectionRequest, Mode, Policy, Subject, Verdict};
 
 /// The policy in effect.
 pub struct Current {
@@ -55,7 +55,7 @@ pub struct Decision {
     /// Where it is counted.
     row: Option<usize>,
     /// What the connection holds while it lives.
-    pub seat: Option<Seat>,
+    pub seat: Option<Lease>,
     pub refused: Option<Refusal>,
     /// It would be refused, did the policy not only observe.
     pub observed: bool,
@@ -72,7 +72,7 @@ impl Decision {
 pub fn about(
     shim: &'static Shim,
     direction: Direction,
-    ask: &Ask,
+    ask: &ConnectionRequest,
     counted: bool,
 ) -> Option<Decision> {
     let current = load::current(shim)?;
@@ -82,7 +82,7 @@ pub fn about(
         return Some(decision);
     }
     tally(share, &decision);
-    tell::decision(shim, &current, direction, ask, &decision);
+    report::decision(shim, &current, direction, ask, &decision);
     Some(decision)
 }
 
@@ -94,16 +94,16 @@ pub(super) fn counts(
     checked: bool,
 ) -> bool {
     // The policy says nothing of outgoing connects of a process that is no tenant.
-    let stranger = direction == Direction::Out && decision.tenant.is_none();
+    let unknown_tenant_text = direction == Direction::Out && decision.tenant.is_none();
     // The program's own check has the last word.
     let asked = direction == Direction::In && checked;
     // A question that was answered with yes comes again when the connection is made.
-    decision.refused.is_some() || counted && !stranger && !asked
+    decision.refused.is_some() || counted && !unknown_tenant_text && !asked
 }
 
 /// The program's own check was asked about a request that the policy let through, and said no in this way, or yes.
 /// Counts it and tells of it; `observed`: the policy would have refused it for a limit. Inside `guard::run`.
-pub fn by_program(shim: &'static Shim, ask: &Ask, observed: bool, no: Option<No>) {
+pub fn by_program(shim: &'static Shim, ask: &ConnectionRequest, observed: bool, no: Option<No>) {
     let current = load::current(shim);
     let share = super::state().share.get();
     let mut decision = match &current {
@@ -124,11 +124,11 @@ pub fn by_program(shim: &'static Shim, ask: &Ask, observed: bool, no: Option<No>
     });
     tally(share, &decision);
     let file = current.as_ref().map_or("", |current| &current.file);
-    tell::by_program(shim, file, ask, &decision, no);
+    report::by_program(shim, file, ask, &decision, no);
 }
 
 /// The tenant of an incoming connect, by the rules alone.
-pub fn tenant_of(shim: &'static Shim, ask: &Ask) -> Option<String> {
+pub fn tenant_of(shim: &'static Shim, ask: &ConnectionRequest) -> Option<String> {
     let current = load::current(shim)?;
     let policy = current.policy.as_ref()?;
     let at = policy.incoming(ask).subject?;
@@ -140,7 +140,7 @@ pub(super) fn weigh(
     current: &Current,
     share: Option<&Share>,
     direction: Direction,
-    ask: &Ask,
+    ask: &ConnectionRequest,
     counted: bool,
 ) -> Decision {
     let Some(policy) = &current.policy else {
@@ -234,7 +234,7 @@ fn admit(
     share: Option<&Share>,
     subject: &Subject,
     row: Option<usize>,
-    seat: &mut Option<Seat>,
+    seat: &mut Option<Lease>,
     observed: bool,
 ) -> Option<Refusal> {
     let limited = subject.limited();
@@ -252,7 +252,7 @@ fn admit(
             .map(|ns| u32::try_from(ns.div_ceil(1_000_000)).unwrap_or(u32::MAX)),
     };
     let (Some(share), Some(row)) = (share, row) else {
-        *seat = subject.tos.map(|tos| Seat {
+        *seat = subject.tos.map(|tos| Lease {
             row: None,
             tos: Some(tos),
             observed: false,
@@ -280,7 +280,7 @@ fn admit(
         _ => {}
     }
     if goes_on {
-        *seat = Some(Seat {
+        *seat = Some(Lease {
             row: Some(row),
             tos: subject.tos,
             observed: refused.is_some(),

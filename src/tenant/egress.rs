@@ -8,7 +8,7 @@ use crate::abi::cm::{RdmaAddrInfo, RdmaCmId};
 use crate::process::shim::Shim;
 use crate::real;
 use crate::sys::addresses::given_address;
-use cmshim_core::tenant::Ask;
+use cmshim_core::tenant::ConnectionRequest;
 use libc::{c_int, sockaddr};
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -31,7 +31,7 @@ pub unsafe fn resolve(
     // SAFETY: as promised by the caller.
     let ask = unsafe {
         let (src, dst) = (given_address(src), given_address(dst)?);
-        Ask {
+        ConnectionRequest {
             peer: Some(dst.ip()),
             scope: admit_on_delivery::scope(Some(dst), src.map(|s| s.ip())),
             local: src
@@ -85,7 +85,7 @@ pub unsafe fn connect(shim: &'static Shim, id: *const RdmaCmId) -> Option<c_int>
     None
 }
 
-fn refused(shim: &'static Shim, ask: &Ask, counted: bool) -> Option<c_int> {
+fn refused(shim: &'static Shim, ask: &ConnectionRequest, counted: bool) -> Option<c_int> {
     let decision = decide::about(shim, Direction::Out, ask, counted)?;
     let refusal = decision.refused.as_ref().filter(|_| decision.refuses())?;
     Some(errno_of(refusal.code))
@@ -95,11 +95,11 @@ fn refused(shim: &'static Shim, ask: &Ask, counted: bool) -> Option<c_int> {
 ///
 /// # Safety
 /// `id` is null or the program's id.
-unsafe fn outgoing(id: *const RdmaCmId) -> Option<Ask> {
+unsafe fn outgoing(id: *const RdmaCmId) -> Option<ConnectionRequest> {
     // SAFETY: as promised by the caller.
     let (ask, address) = unsafe { (admit_on_delivery::ask(id)?, &id.as_ref()?.route.addr) };
     let peer = crate::sys::addresses::socket_address(&address.dst);
-    Some(Ask {
+    Some(ConnectionRequest {
         port: peer.map_or(0, |p| p.port()),
         ..ask
     })
@@ -108,9 +108,9 @@ unsafe fn outgoing(id: *const RdmaCmId) -> Option<Ask> {
 /// An rsocket was made by a librdmacm whose inner calls pass us by: nothing that it does can be checked. True if it may
 /// not be; told once.
 pub fn sockets_pass_by(shim: &Shim) -> bool {
-    static TOLD: AtomicBool = AtomicBool::new(false);
+    static REPORTED: AtomicBool = AtomicBool::new(false);
     let enforced = super::CLOSED.load(Ordering::Relaxed);
-    if super::configured(shim) && !TOLD.swap(true, Ordering::Relaxed) {
+    if super::configured(shim) && !REPORTED.swap(true, Ordering::Relaxed) {
         let then = match enforced {
             true => "rsocket fails with EACCES",
             false => "rsockets are not checked",

@@ -168,7 +168,7 @@ fn take_effect(shim: &Shim, tenants: &Tenants, path: &str, policy: Option<Policy
             None => slot::CLOSED,
         };
         let fingerprint = policy.as_ref().map_or(0, Policy::fingerprint);
-        share.tell(
+        share.publish(
             fingerprint,
             state,
             tenants.watched.reloads.load(Ordering::Relaxed),
@@ -177,7 +177,7 @@ fn take_effect(shim: &Shim, tenants: &Tenants, path: &str, policy: Option<Policy
     let own = own(settings.name.as_deref(), settings.cgroup.as_deref());
     let named = settings.name.is_some();
     if let (Some(policy), Some(name)) = (&policy, &own) {
-        if let Some(text) = stranger(policy, path, name, named, settings.on_error) {
+        if let Some(text) = unknown_tenant_text(policy, path, name, named, settings.on_error) {
             log::warn!("{text}");
         }
     }
@@ -194,7 +194,7 @@ fn take_effect(shim: &Shim, tenants: &Tenants, path: &str, policy: Option<Policy
 }
 
 /// What is told where the policy does not have this process's tenant: `named` by tenant.name, else found by its cgroup.
-pub(super) fn stranger(
+pub(super) fn unknown_tenant_text(
     policy: &Policy,
     path: &str,
     name: &str,

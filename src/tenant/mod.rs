@@ -17,10 +17,10 @@ pub mod egress;
 mod load;
 mod map;
 mod others;
+mod report;
 pub mod seats;
 pub mod seats_by_handle;
 mod share;
-mod tell;
 mod watched;
 
 #[cfg(test)]
@@ -29,7 +29,7 @@ mod tests;
 mod users_tests;
 
 pub use load::{begin, needs_gid};
-pub use tell::private_data;
+pub use report::private_data;
 
 use crate::process::feature::Feature;
 use crate::process::per_process::PerProcess;

@@ -20,7 +20,7 @@ pub enum Key {
 
 /// What a connection holds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Seat {
+pub struct Lease {
     /// Its row in the shared table, if its tenant is counted.
     pub row: Option<usize>,
     /// Type of service, and so traffic class, of its packets.
@@ -41,7 +41,7 @@ pub struct Connection {
 /// A seat that is taken.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Held {
-    pub seat: Seat,
+    pub seat: Lease,
     pub of: Connection,
 }
 
@@ -115,7 +115,7 @@ mod tests {
 
     fn on(channel: c_int) -> Held {
         Held {
-            seat: Seat {
+            seat: Lease {
                 row: Some(3),
                 tos: None,
                 observed: false,

@@ -75,7 +75,7 @@ impl Share {
                     share.apart = whys.into_iter().next().or(share.apart);
                     return Ok(share);
                 }
-                Err(number) => whys.push(crate::stats::told(path, number)),
+                Err(number) => whys.push(crate::stats::describe_failure(path, number)),
             }
         }
         Err(whys.pop().unwrap_or_default())
@@ -161,7 +161,7 @@ impl Share {
     }
 
     /// What is in effect in this process.
-    pub fn tell(&self, fingerprint: u64, state: u64, reloads: u64) {
+    pub fn publish(&self, fingerprint: u64, state: u64, reloads: u64) {
         let words = &self.table.slots[self.slot];
         words[slot_words::FINGERPRINT].store(fingerprint, Ordering::Relaxed);
         words[slot_words::LOADED_AT].store(crate::sys::clock::realtime_ns(), Ordering::Relaxed);

@@ -1,13 +1,13 @@
 //! Decisions by a policy, with a shared table that two "processes" use: each open file has its own slot.
 
 use super::decide::{counts, weigh, Current, Decision, Direction};
-use super::load::{stranger, unread};
+use super::load::{unknown_tenant_text, unread};
+use super::report::by_policy;
 use super::share::{Share, Short};
-use super::tell::by_policy;
 use cmshim_core::config::{self, Input, OnError};
 use cmshim_core::tenant::reason::Code;
 use cmshim_core::tenant::share::beginning;
-use cmshim_core::tenant::{Ask, Policy};
+use cmshim_core::tenant::{ConnectionRequest, Policy};
 use std::fs::{DirEntry, Permissions};
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::PathBuf;
@@ -97,8 +97,8 @@ fn no_policy() -> Current {
     }
 }
 
-fn from(peer: &str) -> Ask {
-    Ask {
+fn from(peer: &str) -> ConnectionRequest {
+    ConnectionRequest {
         peer: peer.parse().ok(),
         scope: 0,
         local: None,
@@ -317,7 +317,7 @@ fn what_egress_default_allows_is_told_of_for_tenants() {
 
 #[test]
 fn a_name_that_the_policy_does_not_have_opens_no_door() {
-    let dir = Directory::new("stranger");
+    let dir = Directory::new("unknown_tenant_text");
     let share = dir.share("/etc/policy");
     let mut current = current(Some(POLICY), &share);
     current.own = Some("OUT".to_owned());
@@ -360,7 +360,9 @@ fn a_name_that_the_policy_does_not_have_opens_no_door() {
 #[test]
 fn a_name_that_the_policy_does_not_have_is_told() {
     let policy = |text: &str| Policy::parse(text.as_bytes()).expect("a good policy");
-    let told = |policy: &Policy, named, on_error| stranger(policy, "/p", "OUT", named, on_error);
+    let told = |policy: &Policy, named, on_error| {
+        unknown_tenant_text(policy, "/p", "OUT", named, on_error)
+    };
     let enforced = policy(POLICY);
     assert_eq!(
         told(&enforced, true, OnError::Deny).expect("it is told"),
@@ -371,7 +373,10 @@ fn a_name_that_the_policy_does_not_have_is_told() {
         let text = told(&enforced, named, on_error).expect("it is told");
         assert!(text.contains(open), "{text}");
     }
-    assert_eq!(stranger(&enforced, "/p", "out", true, OnError::Deny), None);
+    assert_eq!(
+        unknown_tenant_text(&enforced, "/p", "out", true, OnError::Deny),
+        None
+    );
     let mut text = "version = 1\ndefault = \"deny\"\nmode = \"observe\"\n".to_owned();
     let none = told(&policy(&text), true, OnError::Deny).expect("it is told");
     assert!(

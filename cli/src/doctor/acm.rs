@@ -46,7 +46,7 @@ fn has_died(host: &Host) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::super::made_up::Tree;
+    use super::super::fixture::Tree;
     use super::*;
 
     #[test]

@@ -114,7 +114,7 @@ fn cpus_of(host: &Host, irq: &str) -> Option<BTreeSet<u32>> {
 #[cfg(test)]
 mod tests {
     use super::super::fabric;
-    use super::super::made_up::Tree;
+    use super::super::fixture::Tree;
     use super::*;
 
     fn tree() -> Tree {

@@ -103,7 +103,7 @@ fn attached(host: &Host) -> BTreeSet<Attached> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::made_up::Tree;
+    use super::super::fixture::Tree;
     use super::*;
 
     const HEAD: &str = "Iface Destination Gateway Flags RefCnt Use Metric Mask MTU Window IRTT\n";

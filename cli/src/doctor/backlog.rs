@@ -32,7 +32,7 @@ pub fn check(host: &Host, wanted: u32) -> Check {
 
 #[cfg(test)]
 mod tests {
-    use super::super::made_up::Tree;
+    use super::super::fixture::Tree;
     use super::*;
 
     #[test]

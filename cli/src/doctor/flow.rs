@@ -166,7 +166,7 @@ fn service(host: &Host, port: &Port) -> Vec<String> {
 #[cfg(test)]
 mod tests {
     use super::super::fabric;
-    use super::super::made_up::Tree;
+    use super::super::fixture::Tree;
     use super::*;
 
     fn checked(tree: &Tree) -> Check {

@@ -80,7 +80,7 @@ fn address(gid: Ipv6Addr) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::super::made_up::Tree;
+    use super::super::fixture::Tree;
     use super::*;
 
     fn checked(tree: &Tree) -> Check {

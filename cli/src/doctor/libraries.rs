@@ -120,7 +120,7 @@ fn install(host: &Host, debian: &str, red_hat: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::super::made_up::Tree;
+    use super::super::fixture::Tree;
     use super::*;
 
     #[test]

@@ -51,7 +51,7 @@ fn size(limit: Option<u64>) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::super::made_up::Tree;
+    use super::super::fixture::Tree;
     use super::*;
 
     fn of(soft: Option<u64>, hard: Option<u64>, capabilities: &str) -> (Verdict, String) {

@@ -5,28 +5,28 @@ mod affinity;
 mod arp;
 mod backlog;
 mod check;
-mod closure;
 mod cpus;
 mod fabric;
+#[cfg(test)]
+mod fixture;
 mod flow;
 mod gids;
 mod host;
 mod hugepages;
-mod inside;
 mod libraries;
-#[cfg(test)]
-mod made_up;
+mod markers;
 mod memlock;
 mod modules;
 mod mtu;
+mod needed;
 mod netns;
 mod nodes;
-mod own;
 mod packages;
 mod ports;
 mod program;
 mod render;
 mod roce_mode;
+mod self_check;
 mod tools;
 
 use std::ffi::OsStr;
@@ -69,12 +69,12 @@ fn all(host: &Host, program: Option<&OsStr>) -> Vec<Check> {
     let loaded = load(&input);
     let file = input.file.as_ref().map(|(path, _)| path.as_str());
     let mut checks = vec![
-        own::library(found.as_deref().map_err(String::as_str)),
-        own::configuration(&loaded, file),
+        self_check::library(found.as_deref().map_err(String::as_str)),
+        self_check::configuration(&loaded, file),
     ];
     checks.extend(of_host(host, loaded.config.listen.min_backlog));
     if let Some(name) = program {
-        checks.push(program::check(host, name, own::path(&found)));
+        checks.push(program::check(host, name, self_check::path(&found)));
     }
     checks
 }
@@ -122,7 +122,7 @@ fn colour() -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::made_up::Tree;
+    use super::fixture::Tree;
     use super::*;
 
     fn verdicts(tree: &Tree) -> Vec<(&'static str, Verdict)> {

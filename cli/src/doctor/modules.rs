@@ -67,7 +67,7 @@ fn built_in(host: &Host, module: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::super::made_up::Tree;
+    use super::super::fixture::Tree;
     use super::*;
 
     #[test]

@@ -95,7 +95,7 @@ fn active_of(told: &str) -> Option<u32> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::made_up::Tree;
+    use super::super::fixture::Tree;
     use super::*;
 
     #[test]

@@ -27,7 +27,7 @@ pub fn check(host: &Host) -> Check {
 
 #[cfg(test)]
 mod tests {
-    use super::super::made_up::Tree;
+    use super::super::fixture::Tree;
     use super::*;
 
     #[test]

@@ -61,7 +61,7 @@ fn made_by_hand(host: &Host, path: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::super::made_up::Tree;
+    use super::super::fixture::Tree;
     use super::*;
 
     #[test]

@@ -59,7 +59,7 @@ fn red_hat(host: &Host, path: &Path) -> Option<String> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::made_up::Tree;
+    use super::super::fixture::Tree;
     use super::*;
 
     #[test]

@@ -90,7 +90,7 @@ fn driver_or_soft_roce(host: &Host) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::super::made_up::Tree;
+    use super::super::fixture::Tree;
     use super::*;
 
     fn checked(tree: &Tree) -> Check {

@@ -4,10 +4,10 @@ use std::ffi::OsStr;
 use std::path::Path;
 
 use super::check::{Check, Verdict};
-use super::closure::{self, Object};
 use super::host::Host;
-use super::inside::{self, Own};
 use super::libraries::{RDMACM, VERBS};
+use super::markers::{self, Own};
+use super::needed::{self, Object};
 use crate::run::{elf, program, secure, warn};
 
 /// `library` is cmshim's, or any other file for this machine.
@@ -50,7 +50,7 @@ pub fn check(host: &Host, name: &OsStr, library: Option<&Path>) -> Check {
         check.found(Verdict::Warn, what);
         check.mend(mended_secure(&path, why));
     }
-    linked(check, &closure::of(host, &path))
+    linked(check, &needed::of(host, &path))
 }
 
 /// What makes a preload work in it.
@@ -80,7 +80,7 @@ fn linked(mut check: Check, objects: &[Object]) -> Check {
     let mut bound = None;
     for object in objects {
         let path = object.path.display();
-        match inside::look(&object.path) {
+        match markers::look(&object.path) {
             // Linked with -lcmshim: it defines the functions, and is what a preload would be.
             _ if is_named(&object.path, &["libcmshim.so"]) => {}
             Some(inside) if is_rdma(&object.path) => {

@@ -61,7 +61,7 @@ fn file(port: &Port) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::super::made_up::Tree;
+    use super::super::fixture::Tree;
     use super::*;
 
     #[test]

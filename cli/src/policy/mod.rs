@@ -6,7 +6,7 @@ mod locks;
 mod qos;
 mod share;
 mod show;
-mod test;
+mod simulate;
 mod words;
 
 use std::path::Path;
@@ -19,7 +19,7 @@ use crate::failure::Failure;
 pub fn policy(args: &PolicyArgs) -> Result<u8, Failure> {
     match &args.command {
         PolicyCommand::Check(args) => check::check(args),
-        PolicyCommand::Test(args) => test::test(args),
+        PolicyCommand::Test(args) => simulate::test(args),
         PolicyCommand::Show(args) => show::show(args),
         PolicyCommand::Qos(args) => qos::qos(args),
     }

@@ -178,7 +178,7 @@ fn nothing(pid: u32, directories: &[PathBuf], not_ours: usize) -> Failure {
 
 /// As the library would choose them in this environment.
 fn directories() -> Vec<PathBuf> {
-    let config = settings::told(Vec::new(), "tenant");
+    let config = settings::with_warnings(Vec::new(), "tenant");
     places::for_reading(config.tenant.dir.as_deref())
 }
 

@@ -26,7 +26,7 @@ pub fn warnings(sum: &Sum) -> Vec<String> {
 }
 
 fn shown(all: &[Failure]) -> Vec<String> {
-    let mut lines: Vec<String> = all.iter().take(MOST).map(told).collect();
+    let mut lines: Vec<String> = all.iter().take(MOST).map(failure_text).collect();
     if all.len() > MOST {
         let rest = all[MOST..]
             .iter()
@@ -66,7 +66,7 @@ fn gathered(sum: &Sum, wanted: impl Fn(&str) -> bool) -> Vec<Failure> {
     all
 }
 
-fn told(failure: &Failure) -> String {
+fn failure_text(failure: &Failure) -> String {
     let mut line = format!("{} x {}", failure.count, failure.code);
     if let Some(why) = why(&failure.code, failure.who) {
         line.push_str(&format!(": {why}"));

@@ -6,7 +6,7 @@ use cmshim_core::config::{parse_setting, read_file, reason, Value, CONFIG_VARIAB
 
 use crate::args::RunArgs;
 use crate::failure::{Failure, USAGE};
-use crate::given::Given;
+use crate::option_order::Given;
 
 /// Names and values, checked against the table of keys. A later one of the same name counts.
 pub fn variables(args: &RunArgs) -> Result<Vec<(String, OsString)>, Failure> {

@@ -26,12 +26,12 @@ pub fn one(name: &OsStr) -> Result<Found, Failure> {
         Some(pid) => of_process(pid),
         None => {
             let path = Path::new(name);
-            open::named(path).map_err(|why| Failure::new(FOUND, told(path, &why)))
+            open::named(path).map_err(|why| Failure::new(FOUND, refusal_text(path, &why)))
         }
     }
 }
 
-fn told(path: &Path, why: &Refused) -> String {
+fn refusal_text(path: &Path, why: &Refused) -> String {
     format!("{}: {}", path.display(), why.words())
 }
 
@@ -49,7 +49,7 @@ pub fn all() -> Result<Scan, Failure> {
 
 /// Tells what is wrong in the settings that say where files are: others are looked at then than was wanted.
 pub fn check_configuration() {
-    settings::told(Vec::new(), "stats");
+    settings::with_warnings(Vec::new(), "stats");
 }
 
 /// What one look into the directories brought.
@@ -83,7 +83,7 @@ pub fn scan_of(program: Vec<String>, mut thin_out: impl FnMut(&mut Vec<Found>)) 
             }
             Err(Refused::NotOurs) => not_ours += 1,
             Err(Refused::Gone) => {}
-            Err(why) => refused.push(told(&candidate.path, &why)),
+            Err(why) => refused.push(refusal_text(&candidate.path, &why)),
         }
     }
     found.sort_by_key(|f| (f.stats.header.pid, f.stats.header.realtime_ns));
@@ -116,16 +116,16 @@ fn of_process(pid: u32) -> Result<Found, Failure> {
     for candidate in few(with_id).0 {
         let owner = candidate.owner;
         if process.as_ref().is_some_and(|p| !p.may_have_made(owner)) {
-            refused = refused.or(Some(told(&candidate.path, &not_of(pid, owner))));
+            refused = refused.or(Some(refusal_text(&candidate.path, &not_of(pid, owner))));
             continue;
         }
         match candidate.open() {
             Ok(file) if file.stats.header.pid == pid => found.push(file),
             Ok(file) => {
                 let why = format!("it says that it is of process {}", file.stats.header.pid);
-                refused = Some(told(&candidate.path, &Refused::Because(why)));
+                refused = Some(refusal_text(&candidate.path, &Refused::Because(why)));
             }
-            Err(why) => refused = Some(told(&candidate.path, &why)),
+            Err(why) => refused = Some(refusal_text(&candidate.path, &why)),
         }
     }
     found.sort_by_key(|f| (f.alive, f.stats.header.realtime_ns));

@@ -184,7 +184,7 @@ pub fn label(number: i32) -> String {
 }
 
 /// "Is a directory (EISDIR)".
-pub fn told(number: i32) -> String {
+pub fn describe(number: i32) -> String {
     match by_number(number) {
         Some(e) => format!("{} ({})", e.text, e.name),
         None => label(number),
@@ -192,8 +192,10 @@ pub fn told(number: i32) -> String {
 }
 
 /// The same of an error; its own words if it is none of the system's.
-pub fn told_of(error: &std::io::Error) -> String {
-    error.raw_os_error().map_or_else(|| error.to_string(), told)
+pub fn describe_error(error: &std::io::Error) -> String {
+    error
+        .raw_os_error()
+        .map_or_else(|| error.to_string(), describe)
 }
 
 #[cfg(test)]
@@ -203,10 +205,10 @@ mod tests {
 
     #[test]
     fn errors_are_told_by_name() {
-        assert_eq!(told(2), "No such file or directory (ENOENT)");
-        assert_eq!(told(4711), "errno 4711");
-        let full = told_of(&Error::from_raw_os_error(28));
+        assert_eq!(describe(2), "No such file or directory (ENOENT)");
+        assert_eq!(describe(4711), "errno 4711");
+        let full = describe_error(&Error::from_raw_os_error(28));
         assert_eq!(full, "No space left on device (ENOSPC)");
-        assert_eq!(told_of(&Error::other("odd")), "odd");
+        assert_eq!(describe_error(&Error::other("odd")), "odd");
     }
 }

@@ -151,7 +151,7 @@ rejects! {
     27 INSUFFICIENT_RESP_RESOURCES "insufficient responder resources" PeerKernel,
         "the peer cannot serve that many RDMA reads and atomics at once",
         "initiator_depth in our rdma_connect is larger than what the peer's device offers (max_qp_rd_atom).",
-        "Ask for less, or for RDMA_MAX_INIT_DEPTH. On the peer: ibv_devinfo -v (max_qp_rd_atom)";
+        "ConnectionRequest for less, or for RDMA_MAX_INIT_DEPTH. On the peer: ibv_devinfo -v (max_qp_rd_atom)";
     28 CONSUMER_DEFINED "consumer reject" PeerProgram,
         "no consent from the peer: its program said no or ended, or its listener is on another address",
         "Possible: it called rdma_reject; its accept failed; it exited with the request pending; its listener was closed; somebody listens on that port but on another address; or the peer's routing does not lead back to our address.",

@@ -51,7 +51,7 @@ fn next(reason: &OwnedReason) -> String {
     };
     match reason.code {
         Ok(Code::NoTenant | Code::Denied) => {
-            format!("Ask the operator of PEER to let this host in. {TEST}")
+            format!("ConnectionRequest the operator of PEER to let this host in. {TEST}")
         }
         Ok(Code::OverLimit) => {
             wait("close connections, or ask the operator of PEER for more (max_connections)")
@@ -60,12 +60,12 @@ fn next(reason: &OwnedReason) -> String {
             wait("connect less often, or ask the operator of PEER for more (rate, burst)")
         }
         Ok(Code::Unreadable) => {
-            "Ask the operator of PEER. On the peer: cmshim policy check POLICY".to_owned()
+            "ConnectionRequest the operator of PEER. On the peer: cmshim policy check POLICY".to_owned()
         }
         Ok(Code::Program) => "Read the peer's log at this moment".to_owned(),
         Ok(Code::Uncounted) => {
-            "Ask the operator of PEER: the program's log there says what is wrong with the place to count in (tenant.dir)".to_owned()
+            "ConnectionRequest the operator of PEER: the program's log there says what is wrong with the place to count in (tenant.dir)".to_owned()
         }
-        Ok(Code::EgressDefault | Code::UnknownTenant) | Err(_) => format!("Ask the operator of PEER. {SHOW}"),
+        Ok(Code::EgressDefault | Code::UnknownTenant) | Err(_) => format!("ConnectionRequest the operator of PEER. {SHOW}"),
     }
 }

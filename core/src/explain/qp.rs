@@ -55,7 +55,7 @@ fn init_qp_attr(q: &CallQuery) -> Option<Explanation> {
         ),
         (22, _) => (
             "Possible: the peer has ended the connection meanwhile; the id is not bound to a device yet (wait for ADDR_RESOLVED); or the state that was asked for is not the next one.",
-            "Ask for INIT once the route is resolved, for RTR and RTS once the peer has answered",
+            "ConnectionRequest for INIT once the route is resolved, for RTR and RTS once the peer has answered",
         ),
         _ => return None,
     };

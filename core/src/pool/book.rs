@@ -4,7 +4,7 @@
 use super::answers::{Evicted, Pair, Scope, Taken};
 use super::hash::Map;
 use super::recycle::{Recycling, Verdict};
-use super::{Front, Key, Miss, Pace, Settings, Small, QPT_RC, QPT_UC};
+use super::{Front, Key, Miss, Pace, Packed, Settings, QPT_RC, QPT_UC};
 use std::collections::VecDeque;
 use std::sync::Arc;
 use std::time::Instant;
@@ -21,7 +21,7 @@ pub(super) struct Shelf<T> {
     pub(super) served: bool,
     pub(super) pace: Pace,
     /// In the queue of those to be filled.
-    pub(super) hungry: bool,
+    pub(super) to_fill: bool,
     /// To be given back.
     pub(super) surplus: u32,
     /// The pool's own creation failed: none before this time.
@@ -53,7 +53,7 @@ pub(super) struct Context {
 }
 
 /// Something of these keys is being made or destroyed, outside of all locks.
-pub(super) struct Flight {
+pub(super) struct InFlight {
     pub(super) number: u64,
     pub(super) keys: Vec<Key>,
     pub(super) discard: bool,
@@ -69,9 +69,9 @@ pub struct Book<T> {
     pub(super) srqs: Map<usize, ()>,
     /// Completion queues likewise, with the keys that stand on them.
     pub(super) cqs: Map<usize, Vec<Key>>,
-    pub(super) hungry: VecDeque<Key>,
+    pub(super) to_fill: VecDeque<Key>,
     pub(super) surplus: VecDeque<Key>,
-    pub(super) flights: Vec<Flight>,
+    pub(super) flights: Vec<InFlight>,
     pub(super) flight_number: u64,
     pub(super) review_at: Option<Instant>,
     /// Memory or the device ran out: nothing is made before this time.
@@ -84,7 +84,7 @@ pub struct Book<T> {
     no_threads: bool,
 }
 
-impl<T: Small> Book<T> {
+impl<T: Packed> Book<T> {
     pub fn new(settings: Settings, front: Arc<Front>) -> Book<T> {
         Book {
             settings,
@@ -94,7 +94,7 @@ impl<T: Small> Book<T> {
             pds: Map::default(),
             srqs: Map::default(),
             cqs: Map::default(),
-            hungry: VecDeque::new(),
+            to_fill: VecDeque::new(),
             surplus: VecDeque::new(),
             flights: Vec::new(),
             flight_number: 0,
@@ -187,10 +187,10 @@ impl<T: Small> Book<T> {
     /// One is about to be created: is there a ready one?
     pub fn take(&mut self, key: &Key, now: Instant) -> Taken<T> {
         self.settle(key, now);
-        self.mature(now);
+        self.end_quarantine(now);
         // What lies ready went when the first of the objects did: nothing else needs to be looked up.
         let Some(item) = self.pick(key) else {
-            return Taken::Miss(self.lack(key));
+            return Taken::Miss(self.miss_reason(key));
         };
         let settings = self.settings;
         if let Some(shelf) = self.shelves.get_mut(key) {
@@ -199,12 +199,12 @@ impl<T: Small> Book<T> {
         }
         self.uncount(key, 1);
         self.restock(key);
-        let ring = !key.is_bundle() && self.feed(key, now);
+        let ring = !key.is_bundle() && self.queue_fill(key, now);
         Taken::Hit { item, ring }
     }
 
     /// Why none is ready.
-    fn lack(&self, key: &Key) -> Miss {
+    fn miss_reason(&self, key: &Key) -> Miss {
         let wanted = |key| self.shelves.get(key).is_some_and(|s| s.pace.want() > 0);
         match self.refusal(key) {
             Some(why) => why,
@@ -227,7 +227,7 @@ impl<T: Small> Book<T> {
         if let Some(shelf) = self.shelves.get_mut(key) {
             shelf.pace.count(&settings, now, left, missed);
         }
-        !key.is_bundle() && self.feed(key, now)
+        !key.is_bundle() && self.queue_fill(key, now)
     }
 
     /// How many pairs of channels are to be opened for this bundle now, before `add_pairs`.
@@ -236,7 +236,7 @@ impl<T: Small> Book<T> {
         else {
             return 0;
         };
-        if shelf.hungry || !self.has_room(key) || !self.wants_more(shelf, now) {
+        if shelf.to_fill || !self.has_room(key) || !self.wants_more(shelf, now) {
             return 0;
         }
         let have = shelf.have() + context.pairs.len() as u32;
@@ -247,11 +247,11 @@ impl<T: Small> Book<T> {
     pub fn add_pairs(&mut self, key: &Key, now: Instant, pairs: Vec<Pair>) -> bool {
         let context = self.contexts.entry(key.context).or_default();
         context.pairs.extend(pairs);
-        !context.pairs.is_empty() && self.feed(key, now)
+        !context.pairs.is_empty() && self.queue_fill(key, now)
     }
 
     /// The program itself wants so many ready. True if there is work for the keeper.
-    pub fn wish(&mut self, key: &Key, now: Instant, number: u32) -> Result<bool, Miss> {
+    pub fn request_minimum(&mut self, key: &Key, now: Instant, number: u32) -> Result<bool, Miss> {
         if let Some(why) = self.refusal(key) {
             return Err(why);
         }
@@ -261,7 +261,7 @@ impl<T: Small> Book<T> {
         };
         let ready = shelf.have();
         shelf.pace.ask(&settings, now, number, ready);
-        Ok(self.feed(key, now))
+        Ok(self.queue_fill(key, now))
     }
 
     /// The shelf of a key, which is set up if there is room for one more.
@@ -286,7 +286,7 @@ impl<T: Small> Book<T> {
             fronted: 0,
             served: false,
             pace: Pace::new(settings, now).after(2 << wasted),
-            hungry: false,
+            to_fill: false,
             surplus: 0,
             pause: None,
         }))
@@ -303,20 +303,20 @@ impl<T: Small> Book<T> {
 
     /// Puts a key into the queue of those to be filled, once half of what is wanted was taken. True
     /// if it was not there yet.
-    pub(super) fn feed(&mut self, key: &Key, now: Instant) -> bool {
+    pub(super) fn queue_fill(&mut self, key: &Key, now: Instant) -> bool {
         let Some(shelf) = self.shelves.get(key) else {
             return false;
         };
         if let Some(due) = shelf.pace.due() {
             self.review_at = Some(self.review_at.map_or(due, |at| at.min(due)));
         }
-        if shelf.hungry || !self.wants_more(shelf, now) {
+        if shelf.to_fill || !self.wants_more(shelf, now) {
             return false;
         }
         if let Some(shelf) = self.shelves.get_mut(key) {
-            shelf.hungry = true;
+            shelf.to_fill = true;
         }
-        self.hungry.push_back(*key);
+        self.to_fill.push_back(*key);
         true
     }
 
@@ -377,7 +377,7 @@ impl<T: Small> Book<T> {
                 taken.push(Key::of_device(*address));
             }
         }
-        let flight = self.depart(taken);
+        let flight = self.start(taken);
         Evicted {
             items,
             pairs,
@@ -428,9 +428,9 @@ impl<T: Small> Book<T> {
         }
     }
 
-    pub(super) fn depart(&mut self, keys: Vec<Key>) -> u64 {
+    pub(super) fn start(&mut self, keys: Vec<Key>) -> u64 {
         self.flight_number += 1;
-        self.flights.push(Flight {
+        self.flights.push(InFlight {
             number: self.flight_number,
             keys,
             discard: false,

@@ -17,18 +17,18 @@ const KEY_WORDS: usize = 9;
 const WORDS: usize = KEY_WORDS + 4;
 
 /// Something that can lie in front: a number that is not 0, and the capabilities that it was made with.
-pub trait Small: Sized {
-    fn small(&self) -> Option<(usize, Caps)>;
-    fn large(number: usize, caps: Caps) -> Self;
+pub trait Packed: Sized {
+    fn pack(&self) -> Option<(usize, Caps)>;
+    fn unpack(number: usize, caps: Caps) -> Self;
 }
 
 /// A plain number, where the book is tried out.
-impl Small for u32 {
-    fn small(&self) -> Option<(usize, Caps)> {
+impl Packed for u32 {
+    fn pack(&self) -> Option<(usize, Caps)> {
         Some((*self as usize, Caps::default()))
     }
 
-    fn large(number: usize, _caps: Caps) -> u32 {
+    fn unpack(number: usize, _caps: Caps) -> u32 {
         number as u32
     }
 }
@@ -82,7 +82,7 @@ impl Entry {
         (version % 2 == 1 && self.words.iter().zip(key).all(same)).then_some(version)
     }
 
-    fn take<T: Small>(&self, version: u64) -> Option<T> {
+    fn take<T: Packed>(&self, version: u64) -> Option<T> {
         let word = |at: usize| self.words[KEY_WORDS + at].load(Ordering::Relaxed);
         let (number, caps) = (word(0), caps_of([word(1), word(2), word(3)]));
         fence(Ordering::Acquire);
@@ -92,7 +92,7 @@ impl Entry {
             Ordering::AcqRel,
             Ordering::Relaxed,
         );
-        claim.is_ok().then(|| T::large(number as usize, caps))
+        claim.is_ok().then(|| T::unpack(number as usize, caps))
     }
 }
 
@@ -104,7 +104,7 @@ impl Front {
     }
 
     /// Takes one of this key; says how many are left.
-    pub fn take<T: Small>(&self, key: &Key) -> Option<(T, u32)> {
+    pub fn take<T: Packed>(&self, key: &Key) -> Option<(T, u32)> {
         let words = key_words(key);
         let mut taken = None;
         let mut left = 0;
@@ -128,11 +128,11 @@ impl Front {
     }
 
     /// Does one of these numbers lie here?
-    pub(super) fn any<T: Small>(&self, fits: impl Fn(&T) -> bool) -> bool {
+    pub(super) fn any<T: Packed>(&self, fits: impl Fn(&T) -> bool) -> bool {
         self.0.iter().flatten().any(|entry| {
             let odd = entry.version.load(Ordering::Acquire) % 2 == 1;
             let word = |at: usize| entry.words[KEY_WORDS + at].load(Ordering::Relaxed);
-            odd && fits(&T::large(
+            odd && fits(&T::unpack(
                 word(0) as usize,
                 caps_of([word(1), word(2), word(3)]),
             ))
@@ -140,8 +140,8 @@ impl Front {
     }
 
     /// Puts one here, under the book's lock; gives it back if there is no room.
-    pub(super) fn put<T: Small>(&self, key: &Key, item: T) -> Result<(), T> {
-        let Some((number, caps)) = item.small() else {
+    pub(super) fn put<T: Packed>(&self, key: &Key, item: T) -> Result<(), T> {
+        let Some((number, caps)) = item.pack() else {
             return Err(item);
         };
         let empty = |e: &&Entry| e.version.load(Ordering::Acquire).is_multiple_of(2);
@@ -168,8 +168,8 @@ mod tests {
     use std::sync::atomic::AtomicBool;
     use std::sync::Mutex;
 
-    impl Small for usize {
-        fn small(&self) -> Option<(usize, Caps)> {
+    impl Packed for usize {
+        fn pack(&self) -> Option<(usize, Caps)> {
             let send_wr = *self as u32;
             Some((
                 *self,
@@ -179,7 +179,7 @@ mod tests {
                 },
             ))
         }
-        fn large(number: usize, caps: Caps) -> usize {
+        fn unpack(number: usize, caps: Caps) -> usize {
             assert_eq!(caps.send_wr, number as u32, "two halves of different ones");
             number
         }

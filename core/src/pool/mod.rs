@@ -15,7 +15,7 @@ mod work;
 
 pub use answers::{Evicted, Job, Pair, Scope, Taken};
 pub use book::Book;
-pub use front::{Front, Small};
+pub use front::{Front, Packed};
 pub use key::{Caps, Key, Miss, QPT_RC, QPT_UC};
 pub use pace::Pace;
 pub use recycle::{Leaving, Verdict};

@@ -76,8 +76,8 @@ impl Pace {
     }
 
     /// At least so many from now on, by the program's own wish.
-    pub fn ask(&mut self, settings: &Settings, now: Instant, wish: u32, ready: u32) {
-        self.want = self.want.max(wish.min(settings.max));
+    pub fn ask(&mut self, settings: &Settings, now: Instant, minimum: u32, ready: u32) {
+        self.want = self.want.max(minimum.min(settings.max));
         self.begin_period(settings, now, ready);
         self.in_period = 1;
     }

@@ -4,7 +4,7 @@
 use super::answers::Scope;
 use super::book::Book;
 use super::hash::Map;
-use super::{Caps, Key, Small};
+use super::{Caps, Key, Packed};
 use std::time::Instant;
 
 /// Peers that are remembered for having called one of ours stale.
@@ -69,14 +69,14 @@ pub(super) struct Recycling {
     pub(super) came_back: Vec<(usize, u128)>,
     stale_peers: Vec<u128>,
     /// To be destroyed.
-    doomed: Vec<(Key, usize, Caps)>,
+    to_destroy: Vec<(Key, usize, Caps)>,
     /// Devices to be tried out, by context.
     pub(super) to_probe: Vec<usize>,
     /// Queue pairs of a probe.
     scratch: Vec<usize>,
 }
 
-impl<T: Small> Book<T> {
+impl<T: Packed> Book<T> {
     /// The program has this one from now on. True if there is work for the keeper.
     pub fn lives(&mut self, key: &Key, number: usize, caps: Caps) -> bool {
         let Some(context) = self.contexts.get_mut(&key.context) else {
@@ -155,19 +155,20 @@ impl<T: Small> Book<T> {
             }
             of.stale_peers.push(peer);
         }
-        let doomed = of.parked.extract_if(.., |p| p.peer == peer);
-        of.doomed.extend(doomed.map(|p| (p.key, p.number, p.caps)));
+        let to_destroy = of.parked.extract_if(.., |p| p.peer == peer);
+        of.to_destroy
+            .extend(to_destroy.map(|p| (p.key, p.number, p.caps)));
         let back: Vec<_> = of.came_back.extract_if(.., |(_, p)| *p == peer).collect();
         for (key, shelf) in &mut self.shelves {
             let is_back = |item: &mut T| {
-                let number = item.small().map(|(number, _)| number);
+                let number = item.pack().map(|(number, _)| number);
                 back.iter().any(|(n, _)| Some(*n) == number)
             };
             let items = shelf.ready.extract_if(.., is_back);
-            let small = items.filter_map(|item| item.small());
-            of.doomed.extend(small.map(|(n, caps)| (*key, n, caps)));
+            let small = items.filter_map(|item| item.pack());
+            of.to_destroy.extend(small.map(|(n, caps)| (*key, n, caps)));
         }
-        !of.doomed.is_empty()
+        !of.to_destroy.is_empty()
     }
 
     /// Had this one an earlier life?
@@ -214,7 +215,7 @@ impl<T: Small> Book<T> {
             context.qps += 1;
         }
         Some(Leaving {
-            flight: self.depart(vec![key]),
+            flight: self.start(vec![key]),
             key,
             number,
             caps: live.caps,
@@ -261,15 +262,15 @@ impl<T: Small> Book<T> {
     }
 
     /// Those whose quarantine is over lie ready from now on.
-    pub(super) fn mature(&mut self, now: Instant) {
+    pub(super) fn end_quarantine(&mut self, now: Instant) {
         let of = &mut self.recycling;
         for parked in of.parked.extract_if(.., |p| p.until <= now) {
             match self.shelves.get_mut(&parked.key) {
                 Some(shelf) if shelf.have() < self.settings.max => {
-                    shelf.ready.push(T::large(parked.number, parked.caps));
+                    shelf.ready.push(T::unpack(parked.number, parked.caps));
                     of.came_back.push((parked.number, parked.peer));
                 }
-                _ => of.doomed.push((parked.key, parked.number, parked.caps)),
+                _ => of.to_destroy.push((parked.key, parked.number, parked.caps)),
             }
         }
     }
@@ -281,9 +282,9 @@ impl<T: Small> Book<T> {
 
     /// One to be destroyed.
     pub(super) fn next_doomed(&mut self) -> Option<(Key, T)> {
-        let (key, number, caps) = self.recycling.doomed.pop()?;
+        let (key, number, caps) = self.recycling.to_destroy.pop()?;
         self.uncount(&key, 1);
-        Some((key, T::large(number, caps)))
+        Some((key, T::unpack(number, caps)))
     }
 
     /// Takes out those of this scope, and those keys.
@@ -293,14 +294,14 @@ impl<T: Small> Book<T> {
         let parked = of.parked.extract_if(.., |p| scope.covers(&p.key));
         let parked = parked.map(|p| (p.key, p.number, p.caps));
         let mut gone: Vec<_> = parked.collect();
-        gone.extend(of.doomed.extract_if(.., |d| scope.covers(&d.0)));
+        gone.extend(of.to_destroy.extract_if(.., |d| scope.covers(&d.0)));
         for (key, number, caps) in gone {
             self.uncount(&key, 1);
-            items.push(T::large(number, caps));
+            items.push(T::unpack(number, caps));
             keys.push(key);
         }
         for item in items.iter() {
-            let number = item.small().map(|(number, _)| number);
+            let number = item.pack().map(|(number, _)| number);
             self.recycling.came_back.retain(|(n, _)| Some(*n) != number);
         }
     }
@@ -309,8 +310,8 @@ impl<T: Small> Book<T> {
     pub(super) fn any_apart(&self, fits: &impl Fn(&T) -> bool) -> bool {
         let of = &self.recycling;
         let parked = of.parked.iter().map(|p| p.number);
-        let doomed = of.doomed.iter().map(|(_, number, _)| *number);
-        let mut all = parked.chain(doomed).chain(of.scratch.iter().copied());
-        all.any(|number| fits(&T::large(number, Caps::default())))
+        let to_destroy = of.to_destroy.iter().map(|(_, number, _)| *number);
+        let mut all = parked.chain(to_destroy).chain(of.scratch.iter().copied());
+        all.any(|number| fits(&T::unpack(number, Caps::default())))
     }
 }

@@ -2,7 +2,7 @@
 
 use super::answers::Scope;
 use super::book::{Book, Shelf};
-use super::{Key, Small};
+use super::{Key, Packed};
 use std::time::Instant;
 
 /// With so few left in front, whoever took one tells the book.
@@ -11,12 +11,12 @@ pub const FEW: u32 = 2;
 /// A key waits for at most 2 << 5 creations.
 const MOST_DOUBLINGS: u32 = 5;
 
-impl<T: Small> Book<T> {
+impl<T: Packed> Book<T> {
     /// Some were taken in front. True if there is work for the keeper.
     pub fn taken(&mut self, key: &Key, now: Instant) -> bool {
         self.settle(key, now);
         self.restock(key);
-        self.feed(key, now)
+        self.queue_fill(key, now)
     }
 
     /// Counts what was taken in front since the last time.

@@ -2,24 +2,24 @@
 
 use super::answers::{Job, Pair};
 use super::book::{Book, Context, Shelf};
-use super::{Key, Small};
+use super::{Key, Packed};
 use std::time::Instant;
 
-impl<T: Small> Book<T> {
+impl<T: Packed> Book<T> {
     /// What the keeper is to do now.
     pub fn next(&mut self, now: Instant) -> Job<T> {
-        self.mature(now);
+        self.end_quarantine(now);
         if self.review_at.is_some_and(|at| at <= now) {
             self.review(now);
         }
         if let Some(context) = self.recycling.to_probe.pop() {
-            let flight = self.depart(vec![Key::of_device(context)]);
+            let flight = self.start(vec![Key::of_device(context)]);
             return Job::Probe { flight, context };
         }
         if let Some((key, item)) = self.next_doomed().or_else(|| self.next_surplus()) {
-            let number = item.small().map(|(number, _)| number);
+            let number = item.pack().map(|(number, _)| number);
             self.recycling.came_back.retain(|(n, _)| Some(*n) != number);
-            let flight = self.depart(vec![key]);
+            let flight = self.start(vec![key]);
             return Job::Drop { flight, item };
         }
         if let Some(key) = self.next_hungry() {
@@ -28,7 +28,7 @@ impl<T: Small> Book<T> {
             context.cqs += key.own_cqs();
             let measure = context.limit.is_none();
             let pair = key.is_bundle().then(|| context.pairs.pop()).flatten();
-            let flight = self.depart(vec![key]);
+            let flight = self.start(vec![key]);
             return Job::Make {
                 flight,
                 key,
@@ -37,7 +37,7 @@ impl<T: Small> Book<T> {
             };
         }
         if let Some((context, pairs)) = self.next_spare_pairs() {
-            let flight = self.depart(vec![Key::of_device(context)]);
+            let flight = self.start(vec![Key::of_device(context)]);
             return Job::Close { flight, pairs };
         }
         Job::Wait(self.review_at.into_iter().chain(self.next_rested()).min())
@@ -77,7 +77,7 @@ impl<T: Small> Book<T> {
     }
 
     fn next_hungry(&mut self) -> Option<Key> {
-        while let Some(key) = self.hungry.front().copied() {
+        while let Some(key) = self.to_fill.front().copied() {
             let room = self.has_room(&key);
             let sound = self.refusal(&key).is_none() && self.has_pair(&key);
             if let Some(shelf) = self.shelves.get_mut(&key) {
@@ -85,9 +85,9 @@ impl<T: Small> Book<T> {
                 if wanted && room && sound {
                     return Some(key);
                 }
-                shelf.hungry = false;
+                shelf.to_fill = false;
             }
-            self.hungry.pop_front();
+            self.to_fill.pop_front();
         }
         None
     }
@@ -132,7 +132,7 @@ impl<T: Small> Book<T> {
 
     /// One was made. Gives it back if it is to be destroyed, before `end(flight)`; else the flight
     /// has ended.
-    pub fn arrived(&mut self, flight: u64, item: T) -> Option<T> {
+    pub fn finish(&mut self, flight: u64, item: T) -> Option<T> {
         let at = self.flights.iter().position(|f| f.number == flight)?;
         let key = self.flights[at].keys.first().copied()?;
         if !self.flights[at].discard {
@@ -156,9 +156,9 @@ impl<T: Small> Book<T> {
         self.uncount(&key, 1);
         if let Some(shelf) = self.shelves.get_mut(&key) {
             shelf.pause = Some(now + self.settings.idle);
-            shelf.hungry = false;
+            shelf.to_fill = false;
         }
-        self.hungry.retain(|k| *k != key);
+        self.to_fill.retain(|k| *k != key);
         self.end(flight);
     }
 

@@ -10,7 +10,7 @@ use std::net::IpAddr;
 
 /// What is known about a connection that somebody asks for. What is not known is `None` (0 for the scope).
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Ask {
+pub struct ConnectionRequest {
     pub peer: Option<IpAddr>,
     /// Number of the interface behind which a link-local peer is.
     pub scope: u32,
@@ -60,7 +60,7 @@ impl Verdict {
 
 impl Policy {
     /// Whether a request from outside may come in.
-    pub fn incoming(&self, ask: &Ask) -> Verdict {
+    pub fn incoming(&self, ask: &ConnectionRequest) -> Verdict {
         let found = self.candidates(ask, |rule, _, failed| failed.is_none().then_some(rule));
         let unknown = found.is_none() && ask.peer.is_none();
         let denied = unknown.then(|| self.denies_somebody(ask)).flatten();
@@ -71,20 +71,20 @@ impl Policy {
 
     /// A peer without an IP address (RDMA_PS_IB) may be one that a rule denies by address. The first rule that would, if the
     /// peer were the one.
-    fn denies_somebody(&self, ask: &Ask) -> Option<&Rule> {
+    fn denies_somebody(&self, ask: &ConnectionRequest) -> Option<&Rule> {
         let candidates = self.peers.all().flat_map(|(_, here)| here);
         let rules = candidates.map(|candidate| &self.tenants[candidate.rule as usize]);
         let denying = rules.filter(|rule| {
             // Neither has it a port.
             let port = rule.ports.first().map_or(0, |(first, _)| *first);
-            let asked = Ask { port, ..*ask };
+            let asked = ConnectionRequest { port, ..*ask };
             !rule.allow && rule.fails(&asked, &self.interfaces).is_none()
         });
         denying.min_by_key(|rule| rule.line)
     }
 
     /// Whether a process of tenant `own` may connect to somebody.
-    pub fn outgoing(&self, own: Option<&str>, ask: &Ask) -> Verdict {
+    pub fn outgoing(&self, own: Option<&str>, ask: &ConnectionRequest) -> Verdict {
         let rules = self.egress_of(own);
         let mut all = rules.iter();
         let found = all.find(|rule| rule.fails(ask, &self.interfaces).is_none());
@@ -98,10 +98,10 @@ impl Policy {
             .map_or(Verdict::default(self.egress_default), Verdict::by)
     }
 
-    fn first_denying<'s>(&self, rules: &'s [Rule], ask: &Ask) -> Option<&'s Rule> {
+    fn first_denying<'s>(&self, rules: &'s [Rule], ask: &ConnectionRequest) -> Option<&'s Rule> {
         rules.iter().find(|rule| {
             let port = rule.ports.first().map_or(0, |(first, _)| *first);
-            let asked = Ask { port, ..*ask };
+            let asked = ConnectionRequest { port, ..*ask };
             !rule.allow
                 && rule
                     .fails_but_for_the_peer(&asked, &self.interfaces)
@@ -113,7 +113,7 @@ impl Policy {
     /// `look` gives something.
     pub(super) fn candidates<'s, R>(
         &'s self,
-        ask: &Ask,
+        ask: &ConnectionRequest,
         mut look: impl FnMut(&'s Rule, Option<(&'s Net, Scope)>, Option<Condition>) -> Option<R>,
     ) -> Option<R> {
         if let Some(peer) = ask.peer {

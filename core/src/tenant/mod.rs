@@ -58,7 +58,7 @@ mod trace;
 mod tree;
 
 pub use cgroup::{cgroup_path, check_pattern, own_tenant};
-pub use decide::{Ask, Verdict};
+pub use decide::{ConnectionRequest, Verdict};
 pub use document::{Field, FIELDS};
 pub use interfaces::{index_of as interface_index, index_with as interface_with};
 pub use policy::{Mode, Policy};

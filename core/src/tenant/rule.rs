@@ -1,6 +1,6 @@
 //! One rule as it is asked: an allowing or denying table of the file with its conditions.
 
-use super::decide::Ask;
+use super::decide::ConnectionRequest;
 use super::interfaces::{Interfaces, Scope};
 use super::net::{Address, Net};
 use super::trace::Condition;
@@ -32,7 +32,7 @@ pub(super) const MEMBERSHIP: u16 = 0x8000;
 
 impl Rule {
     /// The first condition, beside the peer of a tenant, that does not hold.
-    pub fn fails(&self, ask: &Ask, interfaces: &Interfaces) -> Option<Condition> {
+    pub fn fails(&self, ask: &ConnectionRequest, interfaces: &Interfaces) -> Option<Condition> {
         match holds(&self.to, ask.peer, ask.scope, interfaces) {
             true => self.fails_but_for_the_peer(ask, interfaces),
             false => Some(Condition::To),
@@ -40,7 +40,11 @@ impl Rule {
     }
 
     /// As `fails`, if the peer is any.
-    pub fn fails_but_for_the_peer(&self, ask: &Ask, interfaces: &Interfaces) -> Option<Condition> {
+    pub fn fails_but_for_the_peer(
+        &self,
+        ask: &ConnectionRequest,
+        interfaces: &Interfaces,
+    ) -> Option<Condition> {
         let port = |&(from, to): &(u16, u16)| (from..=to).contains(&ask.port);
         let pkey = |pkey: u16| self.pkeys.contains(&(pkey & !MEMBERSHIP));
         let gid = |set: &Set| {

@@ -1,6 +1,6 @@
 //! How a decision came about, for people.
 
-use super::decide::Ask;
+use super::decide::ConnectionRequest;
 use super::interfaces::Scope;
 use super::policy::Policy;
 use std::fmt;
@@ -45,7 +45,7 @@ pub struct Step {
 
 impl Policy {
     /// The rules that [`Policy::incoming`] asks, in their order. The last one decides, if it does not fail.
-    pub fn trace_incoming(&self, ask: &Ask) -> Vec<Step> {
+    pub fn trace_incoming(&self, ask: &ConnectionRequest) -> Vec<Step> {
         let mut steps = Vec::new();
         self.candidates(ask, |rule, at, fails| {
             steps.push(Step {
@@ -64,7 +64,7 @@ impl Policy {
     }
 
     /// The same for [`Policy::outgoing`].
-    pub fn trace_outgoing(&self, own: Option<&str>, ask: &Ask) -> Vec<Step> {
+    pub fn trace_outgoing(&self, own: Option<&str>, ask: &ConnectionRequest) -> Vec<Step> {
         let mut steps = Vec::new();
         for rule in self.egress_of(own) {
             let fails = rule.fails(ask, &self.interfaces);

@@ -1,4 +1,4 @@
-//! The swap: the program's descriptor becomes an epoll set of ours, with its number unchanged, and the
+//! Interposing: the program's descriptor becomes an epoll set of ours, with its number unchanged, and the
 //! kernel's moves to a high one. Descriptors that the program opens later get the numbers they would get
 //! without us.
 
@@ -45,7 +45,7 @@ pub fn proven() {
 }
 
 /// The channel is read ahead from now on, if it can be. Inside `guard::run`.
-pub fn swap(shim: &'static Shim, tap: &'static Tap, how: How) {
+pub fn interpose(shim: &'static Shim, tap: &'static Tap, how: How) {
     let shared = super::state();
     // One thread at a time, and none may come to know the kernel's descriptor meanwhile (`descriptors::expose`).
     let mut locked = tap.lock();
@@ -57,9 +57,9 @@ pub fn swap(shim: &'static Shim, tap: &'static Tap, how: How) {
     {
         return;
     }
-    if let Err(why) = try_swap(shim, tap, &mut locked, how) {
-        static TOLD: AtomicBool = AtomicBool::new(false);
-        if !TOLD.swap(true, Ordering::AcqRel) {
+    if let Err(why) = try_interpose(shim, tap, &mut locked, how) {
+        static REPORTED: AtomicBool = AtomicBool::new(false);
+        if !REPORTED.swap(true, Ordering::AcqRel) {
             log::info!(
                 "an event channel is left alone, its events are not taken in batches: {why}"
             );
@@ -67,7 +67,7 @@ pub fn swap(shim: &'static Shim, tap: &'static Tap, how: How) {
     }
 }
 
-fn try_swap(
+fn try_interpose(
     shim: &'static Shim,
     tap: &'static Tap,
     locked: &mut Locked,
@@ -98,13 +98,13 @@ fn try_swap(
                     .to_owned(),
             )
         }
-        // Last, since it is a flag of the program's own open file: a swap that is undone leaves it as it was.
+        // Last, since it is a flag of the program's own open file: an interposition that is undone leaves it as it was.
         Ok(()) if how == How::Thread && !set_nonblocking(kernel.0, true) => {
             let error = std::io::Error::last_os_error();
             put_back(app, kernel);
             Err(format!(
                 "its descriptor cannot be made non-blocking: {}",
-                errno::told_of(&error)
+                errno::describe_error(&error)
             ))
         }
         Ok(()) => {
@@ -140,7 +140,7 @@ fn ready_for_thread(
         let error = std::io::Error::last_os_error();
         return Err(format!(
             "no eventfd can be made: {}",
-            errno::told_of(&error)
+            errno::describe_error(&error)
         ));
     }
     aggregator::add(shim, tap, kernel)
@@ -165,7 +165,7 @@ impl Hidden {
         let failed = |what: &str| {
             let error = std::io::Error::last_os_error();
             extra.fetch_sub(1, Ordering::AcqRel);
-            Err(format!("{what}: {}", errno::told_of(&error)))
+            Err(format!("{what}: {}", errno::describe_error(&error)))
         };
         let Some(kernel) = duplicate_up(app.0, limit) else {
             return failed("its descriptor cannot be duplicated");
@@ -197,7 +197,7 @@ impl Hidden {
             true => Ok(()),
             false => Err(format!(
                 "its descriptor cannot be replaced: {}",
-                errno::told_of(&error)
+                errno::describe_error(&error)
             )),
         }
     }

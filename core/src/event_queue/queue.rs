@@ -9,7 +9,7 @@ use std::sync::OnceLock;
 /// What stands behind the ring, and which events the listeners may have read ahead. Kept by the caller under
 /// the channel's lock.
 #[derive(Default)]
-pub struct Behind {
+pub struct QueueState {
     waiting: VecDeque<Event>,
     listeners: Vec<Listener>,
 }
@@ -24,7 +24,7 @@ pub struct Listener {
     pub never_seen: u32,
 }
 
-impl Behind {
+impl QueueState {
     /// The channel ends. Frees no memory: it may end in a signal handler.
     pub fn clear(&mut self) {
         self.waiting.clear();
@@ -102,7 +102,7 @@ impl Queue {
     }
 
     /// Puts events at the end.
-    pub fn put(&self, behind: &mut Behind, events: impl IntoIterator<Item = Event>) {
+    pub fn put(&self, behind: &mut QueueState, events: impl IntoIterator<Item = Event>) {
         let ring = self.ring.get_or_init(|| Ring::new(self.capacity));
         for event in events {
             if !behind.waiting.is_empty() || !ring.push(&event) {
@@ -114,7 +114,7 @@ impl Queue {
     }
 
     /// Moves what stands behind the ring into it, as far as there is room.
-    pub fn refill(&self, behind: &mut Behind) {
+    pub fn refill(&self, behind: &mut QueueState) {
         if let Some(ring) = self.ring.get() {
             while behind.waiting.front().is_some_and(|event| ring.push(event)) {
                 behind.waiting.pop_front();
@@ -128,14 +128,14 @@ impl Queue {
     /// has taken meanwhile are the program's.
     pub fn void(
         &self,
-        behind: &mut Behind,
+        behind: &mut QueueState,
         gone: Gone,
         owner: impl Fn(u32) -> Option<u32>,
     ) -> Vec<Event> {
         self.take(behind, |event| gone.owns(event, &owner))
     }
 
-    fn take(&self, behind: &mut Behind, mut wanted: impl FnMut(&Event) -> bool) -> Vec<Event> {
+    fn take(&self, behind: &mut QueueState, mut wanted: impl FnMut(&Event) -> bool) -> Vec<Event> {
         let mut taken = self
             .ring
             .get()
@@ -152,7 +152,7 @@ impl Queue {
     /// How many events may be read ahead, at most `batch`. A connect request that is read gives its place in
     /// the listen backlog back, so no more may wait here than the smallest backlog of the channel's listeners
     /// has places.
-    pub fn room(&self, behind: &Behind, batch: usize) -> Room {
+    pub fn room(&self, behind: &QueueState, batch: usize) -> Room {
         let waiting = behind.waiting.len();
         let Some(ring) = self.ring.get() else {
             return self.bounded(behind, batch, 0);
@@ -173,7 +173,7 @@ impl Queue {
         self.bounded(behind, batch.min(free), requests)
     }
 
-    fn bounded(&self, behind: &Behind, batch: usize, requests: usize) -> Room {
+    fn bounded(&self, behind: &QueueState, batch: usize, requests: usize) -> Room {
         match behind.listeners.iter().map(|l| l.backlog).min() {
             Some(backlog) => batch.min((backlog as usize).saturating_sub(requests)),
             None => batch,
@@ -194,7 +194,7 @@ mod tests {
         Event::made(50, mark as u32, number::CONNECT_REQUEST, mark)
     }
 
-    fn marks(queue: &Queue, behind: &mut Behind) -> Vec<u64> {
+    fn marks(queue: &Queue, behind: &mut QueueState) -> Vec<u64> {
         let mut marks = Vec::new();
         loop {
             while let Some(event) = queue.pop() {
@@ -209,7 +209,7 @@ mod tests {
 
     #[test]
     fn what_does_not_fit_keeps_its_place() {
-        let (queue, mut behind) = (Queue::new(4), Behind::default());
+        let (queue, mut behind) = (Queue::new(4), QueueState::default());
         queue.put(&mut behind, (0..10).map(event));
         assert!(queue.more());
         queue.put(&mut behind, [event(10)]);
@@ -219,7 +219,7 @@ mod tests {
 
     #[test]
     fn voided_events_leave_ring_and_rest() {
-        let (queue, mut behind) = (Queue::new(4), Behind::default());
+        let (queue, mut behind) = (Queue::new(4), QueueState::default());
         queue.put(
             &mut behind,
             (0..12).map(|m| Event::made(m % 2 + 1, m as u32 % 2 + 1, number::ESTABLISHED, m)),
@@ -234,7 +234,7 @@ mod tests {
 
     #[test]
     fn requests_are_read_ahead_up_to_the_backlog() {
-        let (queue, mut behind) = (Queue::new(64), Behind::default());
+        let (queue, mut behind) = (Queue::new(64), QueueState::default());
         assert_eq!(queue.room(&behind, 16), 16);
         behind.listens(50, 4);
         behind.listens(60, 100);
@@ -250,7 +250,7 @@ mod tests {
 
     #[test]
     fn a_full_ring_has_no_room() {
-        let (queue, mut behind) = (Queue::new(20), Behind::default());
+        let (queue, mut behind) = (Queue::new(20), QueueState::default());
         queue.put(&mut behind, (0..18).map(event));
         assert_eq!(queue.room(&behind, 16), 2);
     }

@@ -9,4 +9,4 @@ mod queue;
 mod ring;
 
 pub use event::{Event, Gone, BYTES, WORDS};
-pub use queue::{Behind, Listener, Queue, Room};
+pub use queue::{Listener, Queue, QueueState, Room};

@@ -9,7 +9,7 @@ use crate::process::shim::Shim;
 use crate::stats;
 use cmshim_core::model::{Explanation, Role, Severity, Stage, Who};
 use cmshim_core::tenant::reason::{encode, Code, Reason};
-use cmshim_core::tenant::Ask;
+use cmshim_core::tenant::ConnectionRequest;
 use std::net::SocketAddr;
 
 /// The private data of the reject.
@@ -46,18 +46,24 @@ pub fn decision(
     shim: &'static Shim,
     current: &Current,
     direction: Direction,
-    ask: &Ask,
+    ask: &ConnectionRequest,
     decision: &Decision,
 ) {
     let file = &current.file;
     let words = |refusal: &Refusal| by_policy(decision, refusal, file);
-    told(shim, file, direction, ask, decision, words);
+    report(shim, file, direction, ask, decision, words);
 }
 
 /// As `decision`, where the program's own check decided.
-pub fn by_program(shim: &'static Shim, file: &str, ask: &Ask, decision: &Decision, no: Option<No>) {
+pub fn by_program(
+    shim: &'static Shim,
+    file: &str,
+    ask: &ConnectionRequest,
+    decision: &Decision,
+    no: Option<No>,
+) {
     let words = |refusal: &Refusal| by_check(shim, refusal, no);
-    told(shim, file, Direction::In, ask, decision, words);
+    report(shim, file, Direction::In, ask, decision, words);
 }
 
 /// What a line says of a refusal's reason.
@@ -68,11 +74,11 @@ pub(super) struct Words {
     pub next: String,
 }
 
-fn told(
+fn report(
     shim: &'static Shim,
     file: &str,
     direction: Direction,
-    ask: &Ask,
+    ask: &ConnectionRequest,
     decision: &Decision,
     words: impl FnOnce(&Refusal) -> Words,
 ) {
@@ -147,7 +153,7 @@ fn by_check(shim: &Shim, refusal: &Refusal, no: Option<No>) -> Words {
 fn line(
     shim: &'static Shim,
     direction: Direction,
-    ask: &Ask,
+    ask: &ConnectionRequest,
     decision: &Decision,
     refusal: &Refusal,
     words: Words,
@@ -198,7 +204,10 @@ fn line(
 }
 
 /// Local and remote address. The port that is known is the service's.
-pub fn ends(direction: Direction, ask: &Ask) -> (Option<SocketAddr>, Option<SocketAddr>) {
+pub fn ends(
+    direction: Direction,
+    ask: &ConnectionRequest,
+) -> (Option<SocketAddr>, Option<SocketAddr>) {
     let (local, remote) = match direction {
         Direction::In => (ask.port, 0),
         Direction::Out => (0, ask.port),

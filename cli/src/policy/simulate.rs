@@ -2,7 +2,9 @@
 
 use std::net::IpAddr;
 
-use cmshim_core::tenant::{interface_index, Ask, Condition, Mode, Policy, Step, Verdict};
+use cmshim_core::tenant::{
+    interface_index, Condition, ConnectionRequest, Mode, Policy, Step, Verdict,
+};
 
 use super::args::TestArgs;
 use super::words;
@@ -35,13 +37,13 @@ pub fn test(args: &TestArgs) -> Result<u8, Failure> {
     };
     let mut out = decision(&policy, &verdict, args);
     for step in &trace {
-        out.push_str(&told(&policy, step, args));
+        out.push_str(&step_text(&policy, step, args));
     }
     output::print(&out)?;
     Ok(if verdict.allow { 0 } else { FOUND })
 }
 
-fn ask(args: &TestArgs) -> Result<Ask, Failure> {
+fn ask(args: &TestArgs) -> Result<ConnectionRequest, Failure> {
     let wrong = |what: String| Failure::new(USAGE, format!("--peer {}: {what}", args.peer));
     let (peer, scope) = match args.peer.split_once('%') {
         Some((peer, scope)) => (peer, Some(scope)),
@@ -57,7 +59,7 @@ fn ask(args: &TestArgs) -> Result<Ask, Failure> {
             None => return Err(wrong("no such interface with an IPv6 address".into())),
         },
     };
-    Ok(Ask {
+    Ok(ConnectionRequest {
         peer: Some(peer),
         scope,
         local: args.local,
@@ -108,7 +110,7 @@ fn no_egress(policy: &Policy, args: &TestArgs) -> String {
 }
 
 /// One rule that was asked.
-fn told(policy: &Policy, step: &Step, args: &TestArgs) -> String {
+fn step_text(policy: &Policy, step: &Step, args: &TestArgs) -> String {
     let who = words::subject(policy.subjects(), step.subject);
     let at = match (&step.net, args.egress) {
         (Some(net), _) => format!(", {net}"),
