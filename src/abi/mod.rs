@@ -5,6 +5,5 @@
 //! pointer are declared up to the last member that is read.
 
 pub mod cm;
-pub mod data;
 pub mod ucm;
 pub mod verbs;

@@ -1,7 +1,7 @@
 //! Each number of `abi`, and those of `cmshim_core` that stand in the same headers.
 
 use super::assert_that;
-use crate::abi::{cm, data, ucm, verbs};
+use crate::abi::{cm, ucm, verbs};
 use cmshim_core::codes::{async_event, event, qp_state};
 use cmshim_core::pool;
 
@@ -42,23 +42,23 @@ constants! { of_the_libraries:
     verbs::async_event::CLIENT_REREGISTER = "IBV_EVENT_CLIENT_REREGISTER";
     verbs::async_event::GID_CHANGE = "IBV_EVENT_GID_CHANGE";
 
-    data::RESET = "IBV_QPS_RESET";
-    data::INIT = "IBV_QPS_INIT";
-    data::RTR = "IBV_QPS_RTR";
-    data::RTS = "IBV_QPS_RTS";
-    data::ERR = "IBV_QPS_ERR";
-    data::TO_INIT = "IBV_QP_STATE | IBV_QP_PKEY_INDEX | IBV_QP_PORT | IBV_QP_ACCESS_FLAGS";
-    data::TO_RTR = "IBV_QP_STATE | IBV_QP_AV | IBV_QP_PATH_MTU | IBV_QP_DEST_QPN | IBV_QP_RQ_PSN \
+    verbs::RESET = "IBV_QPS_RESET";
+    verbs::INIT = "IBV_QPS_INIT";
+    verbs::RTR = "IBV_QPS_RTR";
+    verbs::RTS = "IBV_QPS_RTS";
+    verbs::ERR = "IBV_QPS_ERR";
+    verbs::TO_INIT = "IBV_QP_STATE | IBV_QP_PKEY_INDEX | IBV_QP_PORT | IBV_QP_ACCESS_FLAGS";
+    verbs::TO_RTR = "IBV_QP_STATE | IBV_QP_AV | IBV_QP_PATH_MTU | IBV_QP_DEST_QPN | IBV_QP_RQ_PSN \
         | IBV_QP_MAX_DEST_RD_ATOMIC | IBV_QP_MIN_RNR_TIMER";
-    data::TO_RTS = "IBV_QP_STATE | IBV_QP_TIMEOUT | IBV_QP_RETRY_CNT | IBV_QP_RNR_RETRY | IBV_QP_SQ_PSN \
+    verbs::TO_RTS = "IBV_QP_STATE | IBV_QP_TIMEOUT | IBV_QP_RETRY_CNT | IBV_QP_RNR_RETRY | IBV_QP_SQ_PSN \
         | IBV_QP_MAX_QP_RD_ATOMIC";
-    data::WR_SEND = "IBV_WR_SEND";
-    data::SEND_SIGNALED = "IBV_SEND_SIGNALED";
-    data::PORT_ACTIVE = "IBV_PORT_ACTIVE";
-    data::ETHERNET = "IBV_LINK_LAYER_ETHERNET";
-    data::OPS_POLL_CQ = "offsetof(struct ibv_context_ops, poll_cq) / sizeof(void *)";
-    data::OPS_POST_SEND = "offsetof(struct ibv_context_ops, post_send) / sizeof(void *)";
-    data::OPS_POST_RECV = "offsetof(struct ibv_context_ops, post_recv) / sizeof(void *)";
+    verbs::WR_SEND = "IBV_WR_SEND";
+    verbs::SEND_SIGNALED = "IBV_SEND_SIGNALED";
+    verbs::PORT_ACTIVE = "IBV_PORT_ACTIVE";
+    verbs::ETHERNET = "IBV_LINK_LAYER_ETHERNET";
+    verbs::OPS_POLL_CQ = "offsetof(struct ibv_context_ops, poll_cq) / sizeof(void *)";
+    verbs::OPS_POST_SEND = "offsetof(struct ibv_context_ops, post_send) / sizeof(void *)";
+    verbs::OPS_POST_RECV = "offsetof(struct ibv_context_ops, post_recv) / sizeof(void *)";
 
     pool::QPT_RC = "IBV_QPT_RC";
     pool::QPT_UC = "IBV_QPT_UC";

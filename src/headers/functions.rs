@@ -1,6 +1,6 @@
 //! The type of each function that is called by its address, as a C declaration.
 
-use crate::abi::{cm::*, data, verbs::*};
+use crate::abi::{cm::*, verbs::*};
 use libc::{c_char, c_int, c_uint, c_void, sockaddr};
 
 /// What a C function takes or gives back.
@@ -41,8 +41,8 @@ spelled! { Pointee:
     IbvQpInitAttr = "struct ibv_qp_init_attr", IbvQpInitAttrEx = "struct ibv_qp_init_attr_ex",
     IbvSrqInitAttr = "struct ibv_srq_init_attr", IbvSrqInitAttrEx = "struct ibv_srq_init_attr_ex",
     IbvAsyncEvent = "struct ibv_async_event", IbvDeviceAttr = "struct ibv_device_attr",
-    data::PortAttr = "struct _compat_ibv_port_attr", data::Wc = "struct ibv_wc",
-    data::SendWr = "struct ibv_send_wr", data::RecvWr = "struct ibv_recv_wr",
+    IbvPortAttr = "struct _compat_ibv_port_attr", IbvWc = "struct ibv_wc",
+    IbvSendWr = "struct ibv_send_wr", IbvRecvWr = "struct ibv_recv_wr",
 }
 
 impl<T: Pointee> Pointee for *mut T {
@@ -139,10 +139,8 @@ pub fn lines() -> String {
     assert_eq!(real.len(), 60, "update this number with real/mod.rs");
     let mut lines: String = real.concat();
     lines += &crate::real::c_library::declarations().concat();
-    lines += &pointer::<data::PollCq>("data::PollCq", "((struct ibv_context_ops *)0)->poll_cq");
-    lines +=
-        &pointer::<data::PostSend>("data::PostSend", "((struct ibv_context_ops *)0)->post_send");
-    lines +=
-        &pointer::<data::PostRecv>("data::PostRecv", "((struct ibv_context_ops *)0)->post_recv");
+    lines += &pointer::<PollCq>("PollCq", "((struct ibv_context_ops *)0)->poll_cq");
+    lines += &pointer::<PostSend>("PostSend", "((struct ibv_context_ops *)0)->post_send");
+    lines += &pointer::<PostRecv>("PostRecv", "((struct ibv_context_ops *)0)->post_recv");
     lines
 }

@@ -89,11 +89,10 @@ fn constants_have_the_values_of_the_headers() {
     require(LIBRARY, &newer);
 }
 
-/// What the four files declare, as `file::NAME` or `file::module::NAME`.
+/// What the three files declare, as `file::NAME` or `file::module::NAME`.
 fn declared(keyword: &str) -> Vec<String> {
     let files = [
         ("cm", include_str!("../abi/cm.rs")),
-        ("data", include_str!("../abi/data.rs")),
         ("ucm", include_str!("../abi/ucm.rs")),
         ("verbs", include_str!("../abi/verbs.rs")),
     ];
@@ -146,7 +145,7 @@ fn a_wrong_declaration_is_noticed() {
     let member = |at| structures::member("RdmaCmId.qp", "struct rdma_cm_id", "qp", "qp", at, 8);
     assert_eq!(agree(LIBRARY, &member(24)), Ok(()));
     assert!(agree(LIBRARY, &member(32)).is_err_and(|said| said.contains("RdmaCmId.qp")));
-    let state = |value| constants::equal("data::RTR", value, "IBV_QPS_RTR");
+    let state = |value| constants::equal("verbs::RTR", value, "IBV_QPS_RTR");
     assert_eq!(agree(LIBRARY, &state(2)), Ok(()));
-    assert!(agree(LIBRARY, &state(3)).is_err_and(|said| said.contains("data::RTR")));
+    assert!(agree(LIBRARY, &state(3)).is_err_and(|said| said.contains("verbs::RTR")));
 }

@@ -1,7 +1,7 @@
 //! Size of each structure, place and size of each of its members.
 
 use super::assert_that;
-use crate::abi::{cm, data, ucm, verbs};
+use crate::abi::{cm, ucm, verbs};
 use std::mem::{offset_of, size_of};
 
 /// One member: `first` and `last` are the same, except where ours stands for a run of members.
@@ -97,7 +97,6 @@ structures! { of_the_library:
     start verbs::IbvCq: "struct ibv_cq" { context = "context", channel = "channel", cq_context = "cq_context" }
     start verbs::IbvSrq: "struct ibv_srq" { context = "context" }
     start verbs::IbvCompChannel: "struct ibv_comp_channel" { context = "context", fd = "fd" }
-    opaque verbs::IbvMr: "struct ibv_mr" {} + { _opaque }
     opaque verbs::IbvSrqInitAttr: "struct ibv_srq_init_attr" {} + { _opaque }
     opaque verbs::IbvSrqInitAttrEx: "struct ibv_srq_init_attr_ex" {} + { _opaque }
     whole verbs::IbvQpCap: "struct ibv_qp_cap" {
@@ -111,10 +110,6 @@ structures! { of_the_library:
     start verbs::IbvQpInitAttrEx: "struct ibv_qp_init_attr_ex" {
         qp_context = "qp_context", send_cq = "send_cq", recv_cq = "recv_cq", srq = "srq", cap = "cap",
         qp_type = "qp_type", sq_sig_all = "sq_sig_all", comp_mask = "comp_mask", pd = "pd",
-    }
-    start verbs::IbvQpAttr: "struct ibv_qp_attr" {
-        qp_state = "qp_state", cur_qp_state = "cur_qp_state", path_mtu = "path_mtu", path_mig_state = "path_mig_state",
-        qkey = "qkey", rq_psn = "rq_psn", sq_psn = "sq_psn",
     }
     room verbs::QueryBuffer: "struct ibv_qp_attr" {} + { attr, _rest }
     whole verbs::IbvAsyncEvent: "struct ibv_async_event" { element = "element", event_type = "event_type" }
@@ -131,12 +126,12 @@ structures! { of_the_library:
         local_ca_ack_delay = "local_ca_ack_delay", phys_port_cnt = "phys_port_cnt",
     }
 
-    whole data::AhAttr: "struct ibv_ah_attr" {
+    whole verbs::IbvAhAttr: "struct ibv_ah_attr" {
         dgid = "grh.dgid", flow_label = "grh.flow_label", sgid_index = "grh.sgid_index", hop_limit = "grh.hop_limit",
         traffic_class = "grh.traffic_class", dlid = "dlid", sl = "sl", src_path_bits = "src_path_bits",
         static_rate = "static_rate", is_global = "is_global", port_num = "port_num",
     }
-    whole data::QpAttr: "struct ibv_qp_attr" {
+    whole verbs::IbvQpAttr: "struct ibv_qp_attr" {
         qp_state = "qp_state", cur_qp_state = "cur_qp_state", path_mtu = "path_mtu", path_mig_state = "path_mig_state",
         qkey = "qkey", rq_psn = "rq_psn", sq_psn = "sq_psn", dest_qp_num = "dest_qp_num",
         qp_access_flags = "qp_access_flags", cap = "cap", ah_attr = "ah_attr", alt_ah_attr = "alt_ah_attr",
@@ -145,19 +140,19 @@ structures! { of_the_library:
         min_rnr_timer = "min_rnr_timer", port_num = "port_num", timeout = "timeout", retry_cnt = "retry_cnt",
         rnr_retry = "rnr_retry", alt_port_num = "alt_port_num", alt_timeout = "alt_timeout", rate_limit = "rate_limit",
     }
-    whole data::Sge: "struct ibv_sge" { addr = "addr", length = "length", lkey = "lkey" }
-    whole data::SendWr: "struct ibv_send_wr" {
+    whole verbs::IbvSge: "struct ibv_sge" { addr = "addr", length = "length", lkey = "lkey" }
+    whole verbs::IbvSendWr: "struct ibv_send_wr" {
         wr_id = "wr_id", next = "next", sg_list = "sg_list", num_sge = "num_sge", opcode = "opcode",
         send_flags = "send_flags", imm_data = "imm_data", rest = "wr".."tso",
     }
-    whole data::RecvWr: "struct ibv_recv_wr" { wr_id = "wr_id", next = "next", sg_list = "sg_list", num_sge = "num_sge" }
-    whole data::Wc: "struct ibv_wc" {
+    whole verbs::IbvRecvWr: "struct ibv_recv_wr" { wr_id = "wr_id", next = "next", sg_list = "sg_list", num_sge = "num_sge" }
+    whole verbs::IbvWc: "struct ibv_wc" {
         wr_id = "wr_id", status = "status", opcode = "opcode", rest = "vendor_err".."dlid_path_bits",
     }
-    start data::Mr: "struct ibv_mr" {
+    start verbs::IbvMr: "struct ibv_mr" {
         context = "context", pd = "pd", addr = "addr", length = "length", handle = "handle", lkey = "lkey",
     }
-    room data::PortAttr: "struct ibv_port_attr" {
+    room verbs::IbvPortAttr: "struct ibv_port_attr" {
         state = "state", max_mtu = "max_mtu", active_mtu = "active_mtu", gid_tbl_len = "gid_tbl_len",
         counts = "port_cap_flags".."qkey_viol_cntr", pkey_tbl_len = "pkey_tbl_len", lid = "lid", sm_lid = "sm_lid",
         bytes = "lmc".."phys_state", link_layer = "link_layer", flags = "flags",

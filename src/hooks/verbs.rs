@@ -1,7 +1,7 @@
 //! libibverbs: devices, objects, queue pairs, memory, asynchronous events; and the one function of libmlx5.
 
 use super::entry;
-use crate::abi::data::RTR;
+use crate::abi::verbs::RTR;
 use crate::abi::verbs::{IbvCompChannel, IbvContext, IbvCq, IbvPd, IbvSrq, *};
 use crate::call::{Call, Finished};
 use crate::diagnosis::subject::Subject;

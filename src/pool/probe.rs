@@ -4,7 +4,6 @@
 //! What goes wrong elsewhere: RESET is answered with 0 and nothing happens (siw, irdma, erdma); completions of
 //! the old life stay in the completion queue, and the next connection gets them (rxe and others that do not clean up).
 
-use crate::abi::data::*;
 use crate::abi::verbs::*;
 use crate::real;
 use libc::{c_int, c_void};
@@ -28,9 +27,9 @@ pub struct Probe {
     /// One for each queue pair.
     cqs: [*mut IbvCq; 2],
     qps: [*mut IbvQp; 2],
-    mr: *mut Mr,
+    mr: *mut IbvMr,
     port: u8,
-    path: AhAttr,
+    path: IbvAhAttr,
     buffer: Box<[u64; 8]>,
     /// Somebody waits for the end of the probe.
     hurry: &'static AtomicU32,
@@ -67,7 +66,7 @@ impl Probe {
             qps: [null_mut(); 2],
             mr: null_mut(),
             port: 1,
-            path: AhAttr::default(),
+            path: IbvAhAttr::default(),
             buffer: Box::default(),
             hurry,
         };
@@ -135,7 +134,7 @@ impl Probe {
     /// As `new`.
     unsafe fn find_path(&mut self) -> Option<()> {
         for port in 1..=2u8 {
-            let mut attr = PortAttr::default();
+            let mut attr = IbvPortAttr::default();
             // SAFETY: as promised by the caller; there is room for what is filled.
             let rc = unsafe { real::ibv_query_port()?(self.context, port, &raw mut attr) };
             if rc != 0 || attr.state != PORT_ACTIVE {
@@ -263,14 +262,14 @@ impl Probe {
         (0..2).try_for_each(|end| self.modify(end, self.attr(state), QP_STATE))
     }
 
-    fn attr(&self, state: c_int) -> QpAttr {
+    fn attr(&self, state: c_int) -> IbvQpAttr {
         // SAFETY: zero is a valid value of all members.
-        let mut attr: QpAttr = unsafe { std::mem::zeroed() };
+        let mut attr: IbvQpAttr = unsafe { std::mem::zeroed() };
         attr.qp_state = state;
         attr
     }
 
-    fn modify(&mut self, end: usize, mut attr: QpAttr, mask: c_int) -> Answer<()> {
+    fn modify(&mut self, end: usize, mut attr: IbvQpAttr, mask: c_int) -> Answer<()> {
         let modify = real::ibv_modify_qp().ok_or_else(String::new)?;
         // SAFETY: the probe's own queue pair, and whole attributes.
         let rc = unsafe { modify(self.qps[end], (&raw mut attr).cast(), mask) };
@@ -283,8 +282,8 @@ impl Probe {
         ))
     }
 
-    fn sge(&mut self, half: usize) -> Sge {
-        Sge {
+    fn sge(&mut self, half: usize) -> IbvSge {
+        IbvSge {
             addr: self.buffer.as_ptr() as u64 + 32 * half as u64,
             length: 32,
             // SAFETY: the probe's own memory region.
@@ -294,7 +293,7 @@ impl Probe {
 
     fn post_recv(&mut self, end: usize, wr_id: u64) -> Answer<()> {
         let mut sge = self.sge(0);
-        let mut wr = RecvWr {
+        let mut wr = IbvRecvWr {
             wr_id,
             next: null_mut(),
             sg_list: &mut sge,
@@ -312,7 +311,7 @@ impl Probe {
 
     fn post_send(&mut self, wr_id: u64) -> Answer<()> {
         let mut sge = self.sge(1);
-        let mut wr = SendWr {
+        let mut wr = IbvSendWr {
             wr_id,
             next: null_mut(),
             sg_list: &mut sge,
@@ -333,10 +332,10 @@ impl Probe {
     }
 
     /// The next completion, if one comes in time.
-    fn poll(&mut self, end: usize, limit: Duration) -> Option<Wc> {
+    fn poll(&mut self, end: usize, limit: Duration) -> Option<IbvWc> {
         let begin = Instant::now();
         loop {
-            let mut wc = Wc::default();
+            let mut wc = IbvWc::default();
             // SAFETY: the place holds this function (tested), for completion queues of this context.
             let found = unsafe {
                 let poll: Option<PollCq> = std::mem::transmute((*self.context).ops[OPS_POLL_CQ]);
@@ -377,7 +376,7 @@ pub unsafe fn is_reset(qp: *mut IbvQp) -> bool {
     };
     // SAFETY: both buffers are larger than what is filled, and zero is valid.
     unsafe {
-        let mut attr: QpAttr = std::mem::zeroed();
+        let mut attr: IbvQpAttr = std::mem::zeroed();
         let mut init: [u64; 16] = [0; 16];
         attr.qp_state = -1;
         query(

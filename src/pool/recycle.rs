@@ -5,8 +5,8 @@ use super::counts::increment;
 use super::probe::{is_reset, Probe};
 use super::{enabled, ring};
 use crate::abi::cm::{RdmaCmEvent, RdmaCmId};
-use crate::abi::data::{QpAttr, RESET};
 use crate::abi::verbs::{IbvContext, IbvQp, QP_STATE};
+use crate::abi::verbs::{IbvQpAttr, RESET};
 use crate::diagnosis::state::{records, QpRecord, State};
 use crate::process::shim::Shim;
 use crate::real;
@@ -102,7 +102,7 @@ unsafe fn to_rest(qp: *mut IbvQp) -> bool {
         return false;
     };
     // SAFETY: zero is a valid value of all members.
-    let mut attr: QpAttr = unsafe { std::mem::zeroed() };
+    let mut attr: IbvQpAttr = unsafe { std::mem::zeroed() };
     attr.qp_state = RESET;
     // SAFETY: as promised by the caller; the context of a queue pair is open.
     unsafe {

@@ -8,7 +8,7 @@
 pub mod c_library;
 pub mod ucm;
 
-use crate::abi::{cm::*, data::PortAttr, verbs::*};
+use crate::abi::{cm::*, verbs::*};
 use crate::symbols::{self, Symbol};
 use crate::sys::guard;
 use libc::{c_int, c_void, size_t, sockaddr};
@@ -171,7 +171,7 @@ real! {
     ibv_get_async_event(*mut IbvContext, *mut IbvAsyncEvent) -> c_int;
     ibv_ack_async_event(*mut IbvAsyncEvent);
     ibv_query_device(*mut IbvContext, *mut IbvDeviceAttr) -> c_int;
-    ibv_query_port(*mut IbvContext, u8, *mut PortAttr) -> c_int;
+    ibv_query_port(*mut IbvContext, u8, *mut IbvPortAttr) -> c_int;
     ibv_query_gid(*mut IbvContext, u8, c_int, *mut IbvGid) -> c_int;
     ibv_dereg_mr(*mut IbvMr) -> c_int;
     mlx5dv_set_context_attr(*mut IbvContext, libc::c_uint, *mut c_void) -> c_int;

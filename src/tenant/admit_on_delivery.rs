@@ -7,7 +7,6 @@ use super::seats::{Connection, Held, Key};
 use super::seats_by_handle::{class, ends_connection, is_gone, last_served, reacquire, release};
 use super::{configured, report, CLOSED};
 use crate::abi::cm::{RdmaCmEvent, RdmaCmId};
-use crate::abi::data;
 use crate::abi::verbs::{IbvQpAttr, QP_AV};
 use crate::process::shim::{self, Shim};
 use crate::real;
@@ -243,7 +242,7 @@ pub unsafe fn attributes(id: *const RdmaCmId, attr: *mut IbvQpAttr, mask: c_int)
     let set = mask & QP_AV != 0;
     if let Some(class) = class(Key::Id(id as usize)).filter(|_| set) {
         // SAFETY: as promised by the caller.
-        unsafe { (*attr.cast::<data::QpAttr>()).ah_attr.traffic_class = class };
+        unsafe { (*attr).ah_attr.traffic_class = class };
     }
 }
 

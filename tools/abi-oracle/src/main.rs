@@ -5,7 +5,7 @@
 #[path = "../../../src/abi/mod.rs"]
 mod abi;
 
-use abi::{cm::*, data, verbs::*};
+use abi::{cm::*, verbs::*};
 use rdma_sys as c;
 use std::mem::{offset_of, size_of};
 
@@ -90,32 +90,32 @@ fn verbs_members_stand_where_the_headers_put_them() {
 
 fn what_the_reuse_probe_works_with_is_that_of_the_headers() {
     same_size!(
-        data::AhAttr = c::ibv_ah_attr,
-        data::QpAttr = c::ibv_qp_attr,
-        data::Sge = c::ibv_sge,
-        data::SendWr = c::ibv_send_wr,
-        data::RecvWr = c::ibv_recv_wr,
-        data::Wc = c::ibv_wc,
+        IbvAhAttr = c::ibv_ah_attr,
+        IbvQpAttr = c::ibv_qp_attr,
+        IbvSge = c::ibv_sge,
+        IbvSendWr = c::ibv_send_wr,
+        IbvRecvWr = c::ibv_recv_wr,
+        IbvWc = c::ibv_wc,
     );
     assert_eq!(
-        offset_of!(data::AhAttr, traffic_class),
+        offset_of!(IbvAhAttr, traffic_class),
         offset_of!(c::ibv_global_route, traffic_class)
     );
-    assert!(size_of::<data::PortAttr>() > size_of::<c::ibv_port_attr>());
+    assert!(size_of::<IbvPortAttr>() > size_of::<c::ibv_port_attr>());
     same_offset!(
-        data::AhAttr = c::ibv_ah_attr { dgid = grh, dlid = dlid, is_global = is_global, port_num = port_num }
-        data::QpAttr = c::ibv_qp_attr {
+        IbvAhAttr = c::ibv_ah_attr { dgid = grh, dlid = dlid, is_global = is_global, port_num = port_num }
+        IbvQpAttr = c::ibv_qp_attr {
             qp_state = qp_state, path_mtu = path_mtu, dest_qp_num = dest_qp_num, ah_attr = ah_attr,
             max_rd_atomic = max_rd_atomic, max_dest_rd_atomic = max_dest_rd_atomic, min_rnr_timer = min_rnr_timer,
             port_num = port_num, timeout = timeout, retry_cnt = retry_cnt, rnr_retry = rnr_retry,
         }
-        data::SendWr = c::ibv_send_wr {
+        IbvSendWr = c::ibv_send_wr {
             next = next, sg_list = sg_list, num_sge = num_sge, opcode = opcode, send_flags = send_flags,
         }
-        data::RecvWr = c::ibv_recv_wr { sg_list = sg_list, num_sge = num_sge }
-        data::Wc = c::ibv_wc { status = status, opcode = opcode }
-        data::Mr = c::ibv_mr { lkey = lkey }
-        data::PortAttr = c::ibv_port_attr { state = state, gid_tbl_len = gid_tbl_len, lid = lid, link_layer = link_layer }
+        IbvRecvWr = c::ibv_recv_wr { sg_list = sg_list, num_sge = num_sge }
+        IbvWc = c::ibv_wc { status = status, opcode = opcode }
+        IbvMr = c::ibv_mr { lkey = lkey }
+        IbvPortAttr = c::ibv_port_attr { state = state, gid_tbl_len = gid_tbl_len, lid = lid, link_layer = link_layer }
     );
 }
 
