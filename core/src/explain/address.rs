@@ -1,6 +1,6 @@
 //! What a call said of addresses and ports, and what this host knows of them.
 
-use super::call::{kernel, own};
+use super::causes::{caused_by_kernel, caused_by_program};
 use crate::model::Explanation;
 use std::net::{IpAddr, SocketAddr};
 
@@ -38,7 +38,7 @@ fn mapped(address: Option<SocketAddr>, looks_for: &str) -> Option<Explanation> {
         return None;
     };
     let v4 = given.ip().to_ipv4_mapped()?;
-    Some(own(
+    Some(caused_by_program(
         format!(
             "{} is an IPv4 address in IPv6 form, and is taken for IPv6",
             given.ip()
@@ -59,7 +59,7 @@ pub(super) fn mapped_destination(a: &Addresses) -> Option<Explanation> {
 /// The family of an address is none of the connection manager's: librdmacm answers EINVAL.
 pub(super) fn odd_family(a: &Addresses) -> Option<Explanation> {
     let family = a.odd_family?;
-    Some(own(
+    Some(caused_by_program(
         format!("the address family {family} is not supported"),
         "Only AF_INET, AF_INET6 and AF_IB are.",
         "Check sa_family of the address",
@@ -72,7 +72,7 @@ pub(super) fn without_scope(a: &Addresses) -> Option<Explanation> {
         return None;
     };
     (is_link_local(v6.ip().segments()[0]) && v6.scope_id() == 0).then(|| {
-        own(
+        caused_by_program(
             format!("the link-local address {} has no scope", v6.ip()),
             "Every network device has such addresses; sin6_scope_id says which one is meant.",
             "Set sin6_scope_id, written as fe80::1%eth0",
@@ -88,7 +88,7 @@ fn is_link_local(first: u16) -> bool {
 pub(super) fn two_families(a: &Addresses) -> Option<Explanation> {
     let (source, destination) = (a.source?, a.destination?);
     (source.is_ipv4() != destination.is_ipv4()).then(|| {
-        own(
+        caused_by_program(
             format!(
                 "the source {} and the destination {} are of different address families",
                 source.ip(),
@@ -108,7 +108,7 @@ pub(super) fn taken(a: &Addresses) -> Explanation {
             "the address and port are taken: another id of this host is bound to them".to_owned()
         }
     };
-    own(
+    caused_by_program(
         what,
         "Perhaps an old process still runs. RDMA ports are not TCP ports: ss does not show them.",
         format!(
@@ -134,7 +134,7 @@ pub(super) fn not_available(a: &Addresses) -> Explanation {
 
 fn not_here(a: &Addresses, ip: IpAddr) -> Explanation {
     mapped_source(a).unwrap_or_else(|| {
-        own(
+        caused_by_program(
             format!("{ip} is not an address of this host"),
             "No network device of this network namespace has it.",
             "ip addr; in a container: the addresses are those of its own network namespace",
@@ -143,7 +143,7 @@ fn not_here(a: &Addresses, ip: IpAddr) -> Explanation {
 }
 
 fn shared_with_any(port: u16) -> Explanation {
-    own(
+    caused_by_program(
         format!("port {port} is taken: another id of this host holds it, and one of the two is bound to the any-address"),
         "The any-address (0.0.0.0 or ::) covers all addresses. Perhaps an old process still runs. RDMA ports are not TCP ports: ss does not show them.",
         SHOW_IDS,
@@ -151,7 +151,7 @@ fn shared_with_any(port: u16) -> Explanation {
 }
 
 fn not_here_or_taken(s: SocketAddr) -> Explanation {
-    own(
+    caused_by_program(
         format!("{s} cannot be used"),
         format!("Possible: no network device has {}; or another id holds the port, and one of the two is bound to the any-address.", s.ip()),
         format!("ip addr; {SHOW_IDS}"),
@@ -163,7 +163,7 @@ fn no_port(a: &Addresses) -> Explanation {
     if !a.destination.is_some_and(|d| d.is_ipv6()) {
         return used_up(a);
     }
-    own(
+    caused_by_program(
         "no source address and port could be found",
         "Possible: no network device on the way has a usable IPv6 address (one that is still being checked does not count); or all ephemeral ports are taken.",
         format!("ip -6 route get PEER; ip -6 addr; {SHOW_IDS} | wc -l; cat /proc/sys/net/ipv4/ip_local_port_range"),
@@ -176,7 +176,7 @@ pub(super) fn used_up(a: &Addresses) -> Explanation {
         Some((first, last)) => format!(", {first} to {last},"),
         None => String::new(),
     };
-    own(
+    caused_by_program(
         format!("the ephemeral ports are used up: all{range} are taken"),
         "Each id that is bound, connecting or connected holds a port until it is destroyed.",
         format!(
@@ -193,22 +193,22 @@ pub(super) fn not_permitted(a: &Addresses, routed: bool) -> Explanation {
         .map(|s| s.port())
         .filter(|p| (1..FIRST_FREE_PORT).contains(p));
     match (low, a.may_take_low_ports) {
-        (Some(port), Some(false)) => own(
+        (Some(port), Some(false)) => caused_by_program(
             format!("port {port} needs a right that this process does not have (CAP_NET_BIND_SERVICE)"),
             "The kernel keeps ports below 1024 for it.",
             "Use a higher port, or: setcap cap_net_bind_service+ep PROGRAM (then LD_PRELOAD no longer works), or systemd's AmbientCapabilities=",
         ),
-        (Some(port), _) => own(
+        (Some(port), _) => caused_by_program(
             "not permitted",
             format!("Possible: port {port} needs CAP_NET_BIND_SERVICE in the first user namespace of the host, which a container does not have; or {CHANNEL}."),
             "Use a higher port; open the channel after the fork or change of user",
         ),
-        (None, _) if routed => own(
+        (None, _) if routed => caused_by_program(
             "not permitted",
             format!("Possible: {CHANNEL}; or a route forbids that address (prohibit)."),
             "Open the channel after the fork or change of user; ip route get PEER",
         ),
-        (None, _) => own(
+        (None, _) => caused_by_program(
             "not permitted: the event channel is not this process's, or no longer",
             format!("The kernel takes commands only from whom opened the channel, and {CHANNEL}."),
             "Open the channel after the fork or change of user",
@@ -234,5 +234,5 @@ pub(super) fn no_rdma_device(a: &Addresses) -> Explanation {
             "Possible: none is there, or it is of another network namespace or gone.".to_owned(),
         ),
     };
-    kernel(summary, cause, "rdma link show (netdev column); ip addr")
+    caused_by_kernel(summary, cause, "rdma link show (netdev column); ip addr")
 }

@@ -1,7 +1,9 @@
 //! Failed calls: which module knows the words for which call, and what any errno means anywhere.
 
+use super::causes::{caused_by, caused_by_kernel, caused_by_program};
+use super::descriptors::{descriptors, short_of_descriptors};
 use super::progress::Progress;
-use super::query::{CallQuery, Descriptors};
+use super::query::CallQuery;
 use super::{connect, memory, qp, resolve, setup, words};
 use crate::codes::errno;
 use crate::model::{Explanation, Numbers, Severity, Who};
@@ -78,37 +80,6 @@ fn nested(q: &CallQuery, inner: &str, number: i32) -> Explanation {
     e
 }
 
-/// A finding without its code, which [`call`] fills in.
-pub(super) fn found(
-    who: Who,
-    severity: Severity,
-    summary: impl Into<String>,
-    cause: impl Into<String>,
-    next: impl Into<String>,
-) -> Explanation {
-    Explanation::new(who, severity, "failed", "", summary)
-        .with_cause(cause)
-        .with_next(next)
-}
-
-/// An error found in this kernel.
-pub(super) fn kernel(
-    summary: impl Into<String>,
-    cause: impl Into<String>,
-    next: impl Into<String>,
-) -> Explanation {
-    found(Who::ThisKernel, Severity::Error, summary, cause, next)
-}
-
-/// An error that the program's own arguments or order of calls made.
-pub(super) fn own(
-    summary: impl Into<String>,
-    cause: impl Into<String>,
-    next: impl Into<String>,
-) -> Explanation {
-    found(Who::ThisProcess, Severity::Error, summary, cause, next)
-}
-
 /// Calls that make something which an rdma cgroup counts.
 fn makes_object(call: &str) -> bool {
     call.starts_with("ibv_")
@@ -129,14 +100,14 @@ fn waits(call: &str) -> bool {
 fn generic(q: &CallQuery) -> Explanation {
     let is_cm = q.call.starts_with("rdma_");
     match q.errno {
-        4 => found(
+        4 => caused_by(
             Who::ThisProcess,
             Severity::Debug,
             "interrupted by a signal",
             "",
             "",
         ),
-        11 if waits(q.call) => found(
+        11 if waits(q.call) => caused_by(
             Who::ThisKernel,
             Severity::Debug,
             "nothing there yet",
@@ -144,91 +115,91 @@ fn generic(q: &CallQuery) -> Explanation {
             "",
         ),
         // rdmacg_try_charge in kernel/cgroup/rdma.c
-        11 if makes_object(q.call) => kernel(
+        11 if makes_object(q.call) => caused_by_kernel(
             "probably the limit of an rdma cgroup is reached",
             "The kernel gives EAGAIN when the container or service may not have more RDMA handles or objects.",
             "Compare rdma.current with rdma.max in /sys/fs/cgroup, in the group that /proc/PID/cgroup names",
         ),
-        2 if is_cm => own(
+        2 if is_cm => caused_by_program(
             "the kernel does not know this id",
             "Possible: it was destroyed before; or it belongs to another process.",
             "Look for a use of the id after rdma_destroy_id",
         ),
-        5 => kernel(
+        5 => caused_by_kernel(
             "the RDMA device is gone or no longer works",
             "Possible: it was removed or reset while the program held it.",
             "dmesg; rdma link show; devlink health show",
         ),
-        9 => own(
+        9 => caused_by_program(
             "a file descriptor is not open",
             "Possible: the event channel or device was closed before; or a loop closed all descriptors after a fork.",
             "ls -l /proc/PID/fd",
         ),
-        12 => kernel(
+        12 => caused_by_kernel(
             "out of memory or of a device resource",
             "Possible: the kernel, the device or the limit of locked memory has nothing left.",
             "ulimit -l; rdma resource show; free -m; dmesg",
         ),
-        13 | 1 if is_cm => kernel(
+        13 | 1 if is_cm => caused_by_kernel(
             "not permitted",
             "Possible: the process forked or changed its user, and then cannot use the channels that it opened before; or /dev/infiniband/rdma_cm is not accessible.",
             "ls -l /dev/infiniband; open the channel after the fork or change of user",
         ),
-        13 | 1 => kernel(
+        13 | 1 => caused_by_kernel(
             "not permitted",
             "Possible: the device file is not accessible; memory locking is not allowed; or a right (CAP_NET_RAW, CAP_IPC_LOCK) is missing.",
             "ls -l /dev/infiniband; ulimit -l; id",
         ),
-        14 => own(
+        14 => caused_by_program(
             "a pointer leads to no memory",
             "Possible: an address given is not mapped, or not with the needed rights.",
             "Check the address against /proc/PID/maps",
         ),
-        16 => own(
+        16 => caused_by_program(
             "still in use",
             "Possible: something made from it exists (QPs on a CQ, PD or SRQ, memory on a PD); or work is in flight.",
             "rdma resource show; destroy what depends on it first",
         ),
-        19 => kernel(
+        19 => caused_by_kernel(
             "no such device",
             "Possible: the RDMA device was removed; or its driver is not loaded.",
             "rdma link show; ls /sys/class/infiniband; dmesg",
         ),
-        22 => own(
+        22 => caused_by_program(
             "an argument or the order of calls is not valid",
             "The kernel or the driver does not say which.",
             "dmesg (drivers often say more there); compare the arguments with the man page",
         ),
         23 | 24 => descriptors(q.errno),
-        28 => kernel(
+        28 => caused_by_kernel(
             "a table is full",
             "Possible: the device or the kernel has no room for one more.",
             "rdma resource show; ibv_devinfo -v",
         ),
-        38 | 95 => kernel(
+        38 | 95 => caused_by_kernel(
             "not supported",
             "Possible: this device, its driver or this kernel does not have the function.",
             "ibv_devinfo -v; uname -r; ethtool -i of the network device",
         ),
-        61 if is_cm => kernel(
+        61 if is_cm => caused_by_kernel(
             "the kernel answered less than asked",
             "Possible: librdmacm and the kernel do not agree about a structure; or something stands between them.",
             "uname -r; compare the versions of rdma-core and the kernel",
         ),
-        100 => kernel("the network device is down", "", "ip link show; rdma link show"),
-        110 => found(
+        100 => caused_by_kernel("the network device is down", "", "ip link show; rdma link show"),
+        110 => caused_by(
             Who::Network,
             Severity::Error,
             "timed out",
             "Possible: the device or the peer did not answer.",
             "dmesg; rdma link show; ip neigh",
         ),
-        0 => kernel(
+        0 => caused_by_kernel(
             "the call failed and left no errno",
             "The library or provider gave no reason.",
             "dmesg",
         ),
-        n => kernel(words::status_text(n), "", "dmesg; rdma link show"),
+        n => caused_by_kernel(words::status_text(n), "", "dmesg; rdma link show"),
     }
 }
 
@@ -249,32 +220,4 @@ fn hidden_descriptors(q: &CallQuery) -> Option<Explanation> {
         .descriptors
         .filter(|_| hidden)
         .and_then(short_of_descriptors)
-}
-
-/// Words for a process whose descriptors are at their limit, or nearly.
-pub(super) fn short_of_descriptors(d: Descriptors) -> Option<Explanation> {
-    d.short().then(|| Explanation {
-        summary: format!(
-            "this process is out of file descriptors: {} open, limit {}",
-            d.open, d.limit
-        ),
-        ..descriptors(24)
-    })
-}
-
-/// EMFILE and ENFILE.
-pub(super) fn descriptors(number: i32) -> Explanation {
-    if number == 23 {
-        kernel(
-            "the whole machine is out of file descriptors",
-            "",
-            "cat /proc/sys/fs/file-nr; sysctl fs.file-max",
-        )
-    } else {
-        own(
-            "this process is out of file descriptors",
-            "Each event channel, completion channel and open device takes one or more; are they leaked on failed connections?",
-            "ls /proc/PID/fd | wc -l; raise it with ulimit -n or LimitNOFILE=",
-        )
-    }
 }

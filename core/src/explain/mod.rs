@@ -4,7 +4,9 @@
 //! names of the codes suggest.
 
 mod address;
+mod causes;
 mod connected;
+mod descriptors;
 mod event;
 mod memory;
 mod named;

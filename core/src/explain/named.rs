@@ -21,14 +21,14 @@ pub struct Named {
 
 /// All of them, as this side of such a connection sees them.
 pub fn named(transport: Transport, role: Role) -> Vec<Named> {
-    let mut all = own(transport);
+    let mut all = caused_by_program(transport);
     all.extend((1..=5).map(|status| sidr(status, transport, role)));
     all.extend((-11..=-1).rev().map(eai));
     all
 }
 
 /// The findings of the timers, with the numbers of a single case taken out of the words.
-fn own(transport: Transport) -> Vec<Named> {
+fn caused_by_program(transport: Transport) -> Vec<Named> {
     let blocked = Blocked {
         call: "rdma_destroy_id",
         events: &[],

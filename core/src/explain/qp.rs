@@ -1,6 +1,6 @@
 //! Queue pairs, completion queues, shared receive queues.
 
-use super::call::{kernel, own};
+use super::causes::{caused_by_kernel, caused_by_program};
 use super::connect::over_limit;
 use super::progress::Progress;
 use super::query::CallQuery;
@@ -23,7 +23,7 @@ pub(super) fn call(q: &CallQuery) -> Option<Explanation> {
 
 fn rdma_create_qp(q: &CallQuery) -> Option<Explanation> {
     if q.errno == 22 && q.facts.has_qp == Some(true) {
-        return Some(own(
+        return Some(caused_by_program(
             "the id has a queue pair already",
             "rdma_create_qp gives an id one queue pair.",
             "Call rdma_destroy_qp first, or use a fresh id",
@@ -31,7 +31,7 @@ fn rdma_create_qp(q: &CallQuery) -> Option<Explanation> {
     }
     if q.errno == 22 {
         return Some(over_limit(q).unwrap_or_else(|| {
-            own(
+            caused_by_program(
                 "the id cannot take this queue pair",
                 "Possible: the PD or a CQ belongs to another device; a CQ differs from the id's own; the QP type is not supported; or an attribute is above the device's limit.",
                 "Use id->verbs for PD and CQs; ibv_devinfo -v (max_qp_wr, max_sge)",
@@ -59,7 +59,7 @@ fn init_qp_attr(q: &CallQuery) -> Option<Explanation> {
         ),
         _ => return None,
     };
-    Some(own(
+    Some(caused_by_program(
         "the kernel has no attributes for this queue pair state",
         cause,
         next,
@@ -72,7 +72,7 @@ fn create_qp(q: &CallQuery) -> Option<Explanation> {
     }
     Some(match q.errno {
         22 => over_limit(q).unwrap_or_else(|| {
-            own(
+            caused_by_program(
                 "the device does not take these attributes",
                 "Possible: queue depth, scatter entries or inline size are above its limit; a CQ is missing; or the QP type is not supported.",
                 "ibv_devinfo -v (max_qp_wr, max_sge); dmesg",
@@ -80,12 +80,12 @@ fn create_qp(q: &CallQuery) -> Option<Explanation> {
         }),
         12 => over_limit(q).unwrap_or_else(|| no_room(q, "queue pair", "qp", "max_qp, max_qp_wr")),
         28 => no_room(q, "queue pair", "qp", "max_qp"),
-        1 | 13 => kernel(
+        1 | 13 => caused_by_kernel(
             "this process may not create this queue pair",
 "Possible: it is a raw packet queue pair, which needs CAP_NET_RAW; or the process forked or changed its user after it opened the device.",
 "Run with CAP_NET_RAW, or use another QP type; open the device after the fork or change of user",
         ),
-        95 | 38 => kernel(
+        95 | 38 => caused_by_kernel(
             "the device does not have this kind of queue pair",
             "",
             "ibv_devinfo -v; rdma link show",
@@ -97,7 +97,7 @@ fn create_qp(q: &CallQuery) -> Option<Explanation> {
 /// A device does not tell how much inline data it takes, so programs (libfabric, UCX) try, and a
 /// failure is how they learn it.
 fn too_much_inline(bytes: u32) -> Explanation {
-    let e = own(
+    let e = caused_by_program(
         format!("probably more inline data than the device takes ({bytes} bytes)"),
         "All other attributes are within its limits. Some programs find this limit by trying, and then this is no error.",
         "If the program ends here: lower its max_inline_data",
@@ -117,7 +117,7 @@ fn no_room(q: &CallQuery, what: &str, resource: &str, limits: &str) -> Explanati
         ),
         _ => String::new(),
     };
-    kernel(
+    caused_by_kernel(
         format!("no {what} is left, or no memory for it"),
         format!("Possible: the device's limit is reached (leaked on failed connections?); or memory is short.{memlock}"),
         format!("rdma resource show; rdma resource show {resource} | wc -l; ibv_devinfo -v ({limits}); ulimit -l"),
@@ -127,7 +127,7 @@ fn no_room(q: &CallQuery, what: &str, resource: &str, limits: &str) -> Explanati
 fn create_cq(q: &CallQuery) -> Option<Explanation> {
     Some(match q.errno {
         22 => over_limit(q).unwrap_or_else(|| {
-            own(
+            caused_by_program(
                 "the device does not take this completion queue",
                 "Possible: the number of entries is 0 or above max_cqe; or the completion vector does not exist.",
                 "ibv_devinfo -v (max_cqe, num_comp_vectors)",
@@ -136,7 +136,7 @@ fn create_cq(q: &CallQuery) -> Option<Explanation> {
         12 | 28 => {
             over_limit(q).unwrap_or_else(|| no_room(q, "completion queue", "cq", "max_cq, max_cqe"))
         }
-        16 => own(
+        16 => caused_by_program(
             "the queue holds more completions than the new size",
             "",
             "Poll it empty first",
@@ -148,7 +148,7 @@ fn create_cq(q: &CallQuery) -> Option<Explanation> {
 fn create_srq(q: &CallQuery) -> Option<Explanation> {
     Some(match q.errno {
         22 => over_limit(q).unwrap_or_else(|| {
-            own(
+            caused_by_program(
                 "the device does not take this shared receive queue",
                 "Possible: depth or scatter entries are 0 or above its limit; or srq_type is missing.",
                 "ibv_devinfo -v (max_srq_wr, max_srq_sge)",
@@ -156,7 +156,7 @@ fn create_srq(q: &CallQuery) -> Option<Explanation> {
         }),
         12 | 28 => over_limit(q)
             .unwrap_or_else(|| no_room(q, "shared receive queue", "srq", "max_srq, max_srq_wr")),
-        95 | 38 => kernel(
+        95 | 38 => caused_by_kernel(
             "the device has no shared receive queues",
             "",
             "ibv_devinfo -v (max_srq)",
@@ -194,7 +194,7 @@ fn modify_qp(q: &CallQuery) -> Option<Explanation> {
     };
     let teardown = matches!(q.facts.qp_state, Some((_, "ERR" | "RESET")));
     if teardown && q.facts.disconnected {
-        return Some(super::call::found(
+        return Some(super::causes::caused_by(
             Who::ThisKernel,
             Severity::Debug,
             change,
@@ -203,7 +203,7 @@ fn modify_qp(q: &CallQuery) -> Option<Explanation> {
         ));
     }
     let next = "rdma link show; ip neigh; ibv_devinfo -v (active_mtu, max_qp_rd_atom); grep -v '^0000:0000:0000:0000:0000:0000' /sys/class/infiniband/*/ports/*/gids/*; dmesg";
-    let mut e = kernel(
+    let mut e = caused_by_kernel(
         change,
         modify_cause(q.errno, q.facts.qp_state.map(|(_, to)| to)),
         next,

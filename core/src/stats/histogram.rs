@@ -1,7 +1,5 @@
 //! Histograms of times: 32 buckets for each doubling, so that a value is known within 3 %.
 
-use super::layout::PHASE_WORDS;
-
 /// Buckets for each doubling, as a power of two.
 const STEP_BITS: u32 = 5;
 /// The smallest value that is told from zero, in ns: below it all fall into the first bucket.
@@ -12,6 +10,9 @@ const FIRST: u32 = 9;
 const LAST: u32 = 38;
 /// Below `MIN_NS`, 29 doublings of 32 buckets, `MAX_NS` and above.
 pub const BUCKETS: usize = 1 + (((LAST - FIRST) as usize) << STEP_BITS) + 1;
+
+/// Words of a histogram: sum, largest, buckets.
+pub const PHASE_WORDS: usize = 2 + BUCKETS;
 
 /// The bucket of a time in ns.
 #[inline]

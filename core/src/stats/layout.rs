@@ -1,8 +1,9 @@
 //! Where everything lies, in 64-bit words. The writer and the tests use these numbers; the reader
 //! takes the offsets from the file and checks them.
 
+pub use super::histogram::PHASE_WORDS;
 use super::tables::{Bypass, Counter, Entry, Phase, BATCH_SIZES, EVENT_KINDS, REASONS, RECORDS};
-use super::{reason, record, BUCKETS};
+use super::{reason, record};
 
 pub const VERSION: u32 = 1;
 pub const MAGIC: [u8; 8] = *b"CMSHSTAT";
@@ -15,8 +16,6 @@ pub const HEAD: usize = 10;
 pub const SAME_PROCESS: [usize; 5] = [0, 3, 4, 6, 7];
 /// First word of the table of sections.
 pub const SECTION_TABLE: usize = 24;
-/// Words of a histogram: sum, largest, buckets.
-pub const PHASE_WORDS: usize = 2 + BUCKETS;
 pub const ENTRY_WORDS: usize = 3;
 
 /// One section.

@@ -1,6 +1,5 @@
 //! Addresses and prefixes as 128 bits.
 
-use super::tree::SortKey;
 use std::fmt;
 use std::net::{IpAddr, Ipv6Addr};
 
@@ -50,6 +49,9 @@ pub(super) struct Written<'t> {
     pub net: Net,
     pub scope: Option<&'t str>,
 }
+
+/// By what prefixes and names are sorted.
+pub(super) type SortKey = (bool, u128, u64);
 
 impl Net {
     /// The prefix that is this address alone.

@@ -2,10 +2,11 @@
 
 use super::decide::Candidate;
 use super::interfaces::Interfaces;
+use super::net::SortKey;
 use super::problem::Problem;
 use super::rule::Rule;
 use super::subject::Subject;
-use super::tree::{SortKey, Tree};
+use super::tree::Tree;
 use super::{fnv, read};
 
 /// What happens to a connection that the policy refuses.

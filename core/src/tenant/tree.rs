@@ -4,7 +4,7 @@
 //! below one that does: prefixes nest or are apart, so every prefix that holds the address is above that one. A
 //! look-up is a binary search and some steps upwards. Nothing is ever removed or changed, so that this is all of it.
 
-use super::net::{Address, Net};
+use super::net::{Address, Net, SortKey};
 
 #[derive(Debug)]
 pub(super) struct Tree<T> {
@@ -23,9 +23,7 @@ struct Node {
 
 const NONE: u32 = u32::MAX;
 
-/// What is sorted here and elsewhere, so that the code for it is there once: it is larger than this file's.
-pub(super) type SortKey = (bool, u128, u64);
-
+/// In one place, so that the code for it is there once: it is larger than this file's.
 pub(super) fn sort(keys: &mut [SortKey]) {
     keys.sort_unstable();
 }
