@@ -77,7 +77,7 @@ impl Command {
             let kernel = tap.kernel();
             // SAFETY: as promised by the caller.
             let written = unsafe { c_library::write(kernel.0, self.at.cast(), self.size) };
-            // The channel may have been swapped between these lines: an epoll set stood at the number, which
+            // The channel may have been interposed between these lines: an epoll set stood at the number, which
             // takes no writes (EINVAL), or nothing any more (EBADF).
             let refused = written < 0 && matches!(guard::errno(), libc::EINVAL | libc::EBADF);
             if !refused || tap.kernel() == kernel {

@@ -71,7 +71,7 @@ pub fn is_nonblocking(fd: c_int) -> bool {
     flags >= 0 && flags & libc::O_NONBLOCK != 0
 }
 
-/// A plain channel cannot be swapped any more: somebody will know the kernel's descriptor. Under the channel's
+/// A plain channel cannot be interposed any more: somebody will know the kernel's descriptor. Under the channel's
 /// lock, so that none is being interposed.
 fn expose(tap: &'static Tap, duplicated: bool) {
     // A child that shares our memory (vfork) has descriptors of its own.

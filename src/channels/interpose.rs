@@ -18,7 +18,7 @@ use std::cell::Cell;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::MutexGuard;
 
-/// The share of the descriptor limit that the tap may take: one for each swapped channel.
+/// The share of the descriptor limit that the tap may take: one for each interposed channel.
 const SHARE: u64 = 8;
 /// Hidden descriptors begin at half of the limit, but not above this.
 const HIGHEST_BASE: u64 = 32_768;

@@ -108,7 +108,7 @@ fn end(tap: &'static Tap) {
     tenant::seats_by_handle::channel_ends(tap.app().0);
     let mut locked = tap.lock();
     // Under the lock: the aggregator may have been about to give the channel back.
-    let (how, swapped) = (tap.how(), tap.interposed());
+    let (how, interposed) = (tap.how(), tap.interposed());
     // Is the hidden descriptor still the kernel's? Whoever has it in a set knows.
     let ours = match how {
         How::Thread => aggregator::remove(tap, tap.kernel()),
@@ -129,7 +129,7 @@ fn end(tap: &'static Tap) {
         }
     }
     locked.behind.clear();
-    if swapped {
+    if interposed {
         if ours {
             close(tap.kernel());
         }
