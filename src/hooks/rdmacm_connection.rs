@@ -350,5 +350,6 @@ entry! {
                 calls::ended(shim, ended, Subject::default, |_| {});
             }
         })
+        .giving(socket)
     }
 }
