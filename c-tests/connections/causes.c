@@ -1,9 +1,10 @@
 /* Calls that fail, each for one cause and beside it for the nearest other one with the same errno: the line of each must
  * name its own cause, or say that it does not know. One failed call for each name; the test compares line by line.
- * usage: causes answer|request|address|route|namespace|low|stranger */
+ * usage: causes answer|request|address|route|namespace|low|stranger|endpoint|files */
 #include "cm.h"
 #include <sched.h>
 #include <fcntl.h>
+#include <sys/resource.h>
 
 enum { FREE_PORT = 5, FEW = 20000 };
 static struct rdma_event_channel *channel;
@@ -170,6 +171,31 @@ static void few_ports(void)
     cm_drop_id(id);
 }
 
+/* rdma_create_ep: ENODEV, bound and resolved inside the call. */
+static void endpoint_at(const char *name, const char *ip, int flags)
+{
+    struct rdma_addrinfo hints = {.ai_port_space = RDMA_PS_TCP, .ai_flags = RAI_NUMERICHOST | flags}, *at;
+    struct rdma_cm_id *id;
+    MUST(rdma_getaddrinfo(ip, "7471", &hints, &at) == 0);
+    CAUSE(name, rdma_create_ep(&id, at, NULL, NULL));
+    rdma_freeaddrinfo(at);
+}
+
+static void endpoints(void)
+{
+    endpoint_at("endpoint: an address of lo", "198.51.100.1", RAI_PASSIVE);
+    endpoint_at("endpoint: an address of nobody", "203.0.113.9", RAI_PASSIVE);
+    endpoint_at("endpoint: a way that is no RDMA port's", "198.51.100.1", 0);
+}
+
+/* The first call of a process with one descriptor: a search for devices that can open nothing finds none. */
+static void no_files(void)
+{
+    struct rdma_addrinfo hints = {.ai_port_space = RDMA_PS_TCP, .ai_flags = RAI_NUMERICHOST}, *at;
+    MUST(setrlimit(RLIMIT_NOFILE, &(struct rlimit){4, 4}) == 0);
+    CAUSE("getaddrinfo: no descriptor is left", rdma_getaddrinfo(lab_addr(), "7471", &hints, &at));
+}
+
 /* EACCES: started without the right to take low ports, or with another user than opened the channel. */
 static void low_port(void)
 {
@@ -192,8 +218,12 @@ int main(int argc, char **argv)
 {
     static const struct { const char *name; void (*play)(void); } groups[] = {
         {"answer", answers}, {"request", requests}, {"address", addresses}, {"route", routes},
-        {"namespace", few_ports}, {"low", low_port}, {"stranger", stranger}};
+        {"namespace", few_ports}, {"low", low_port}, {"stranger", stranger}, {"endpoint", endpoints}};
     end_if_hung(120);
+    if (argc > 1 && !strcmp(argv[1], "files")) {
+        no_files();
+        return 0;
+    }
     MUST((channel = rdma_create_event_channel()));
     for (unsigned i = 0; i < sizeof groups / sizeof *groups; i++)
         if (argc > 1 && !strcmp(argv[1], groups[i].name)) groups[i].play();

@@ -165,6 +165,7 @@ fn descriptors_at_their_limit_are_named_whatever_the_number() {
     for (name, errno) in [
         ("rdma_create_event_channel", libc::ENODEV),
         ("rdma_create_id", libc::ENODEV),
+        ("rdma_getaddrinfo", libc::ENODEV),
         ("ibv_open_device", libc::ENOENT),
         ("ibv_open_device", 0),
         ("ibv_create_comp_channel", libc::EMFILE),
@@ -177,8 +178,10 @@ fn descriptors_at_their_limit_are_named_whatever_the_number() {
         );
         assert_eq!(e.who, Who::ThisProcess);
     }
-    let far = call("rdma_create_event_channel", libc::ENODEV, &with(4, 1024));
-    assert!(far.summary.contains("no RDMA device"));
+    for name in ["rdma_create_event_channel", "rdma_getaddrinfo"] {
+        let far = call(name, libc::ENODEV, &with(4, 1024));
+        assert!(far.summary.contains("no RDMA device"), "{}", far.summary);
+    }
     let other = call("rdma_create_id", libc::EINVAL, &with(7, 7));
     assert!(other.cause.contains("port space"));
     let event = |open| {

@@ -3,7 +3,10 @@
 
 use cmshim_core::explain::{self, Addresses, CallQuery, Facts, Here, Limit, Progress};
 use cmshim_core::model::{Explanation, Role, Transport};
-use libc::{EACCES, EADDRINUSE, EADDRNOTAVAIL, EHOSTUNREACH, EINVAL, ENETUNREACH, ENODEV, EPERM};
+use libc::{
+    EACCES, EADDRINUSE, EADDRNOTAVAIL, EHOSTUNREACH, EINVAL, ENETUNREACH, ENODEV, ENOMEM,
+    EOPNOTSUPP, EPERM,
+};
 use std::collections::HashMap;
 
 /// Call, errno, what was found out, and words that its line must have.
@@ -146,8 +149,41 @@ fn connects() -> Vec<Cause> {
         ("rdma_disconnect", EINVAL, Facts { disconnected: true, ..Facts::default() }, "had ended already"),
         ("rdma_create_id", EINVAL, Facts { port_space_known: Some(false), ..Facts::default() }, "this port space"),
         ("rdma_create_id", EINVAL, Facts { port_space_known: Some(true), ..Facts::default() }, "does not take this id"),
+        ("rdma_create_ep", ENODEV, at("198.51.100.1:1", "lo"), "198.51.100.1 (it is on lo)"),
+        ("rdma_create_ep", ENODEV, at("203.0.113.9:1", ""), "203.0.113.9 is not an address of this host"),
+        ("rdma_create_ep", ENODEV, of(destination("10.0.0.1:1")), "the way to that address"),
+        ("rdma_create_ep", ENODEV, of(source("0.0.0.0:1")), "no RDMA device on this machine"),
         ("ibv_reg_mr", EPERM, Facts { memlock: Some(0), ..Facts::default() }, "may not lock memory at all"),
         ("ibv_reg_mr", EPERM, Facts { memlock: Some(1 << 16), ..Facts::default() }, "this registration is not permitted"),
+    ]
+}
+
+#[rustfmt::skip]
+fn memory() -> Vec<Cause> {
+    const MIB: u64 = 1 << 20;
+    let mr = |length, memlock| Facts { length: Some(length), memlock: Some(memlock), addr: Some(0x10_0000), access: Some(1), ..Facts::default() };
+    let flags = |access| Facts { access: Some(access), ..mr(MIB, MIB) };
+    let modify = |disconnected| Facts { disconnected, qp_state: Some(("RTS", "ERR")), ..Facts::default() };
+    vec![
+        ("ibv_reg_mr", ENOMEM, mr(2 * MIB, MIB), "too small: 2 MiB to register, limit 1 MiB"),
+        ("ibv_reg_mr", ENOMEM, Facts { locked: Some(MIB), ..mr(4096, MIB) }, "1 MiB of it in use"),
+        ("ibv_reg_mr", ENOMEM, mr(4096, MIB), "(1 MiB) seems enough"),
+        ("ibv_reg_mr", ENOMEM, mr(2 * MIB, u64::MAX), "or the device has no room"),
+        ("ibv_reg_mr", ENOMEM, Facts::default(), "most often the limit"),
+        ("ibv_reg_mr", EINVAL, mr(0, MIB), "the length is 0"),
+        ("ibv_reg_mr", EINVAL, flags(2), "needs local write access too"),
+        ("ibv_reg_mr", EINVAL, mr(u64::MAX, MIB), "run over the end of memory"),
+        ("ibv_reg_mr", EINVAL, Facts { huge_page: Some(2 * MIB), ..mr(MIB, MIB) }, "in 2 MiB huge pages"),
+        ("ibv_reg_mr", EINVAL, flags(3), "not fit to be registered"),
+        ("ibv_reg_mr", EOPNOTSUPP, flags(1 << 6), "probably not on-demand paging"),
+        ("ibv_reg_mr", EOPNOTSUPP, flags(1), "does not support this registration"),
+        ("ibv_create_qp", EINVAL, over("max_send_wr", Facts { inline: Some(4096), ..Facts::default() }), "max_send_wr 200"),
+        ("ibv_create_qp", EINVAL, Facts { inline: Some(4096), ..Facts::default() }, "probably more inline data"),
+        ("ibv_create_qp", EINVAL, Facts::default(), "does not take these attributes"),
+        ("ibv_create_cq", EINVAL, over("max_cqe", Facts::default()), "max_cqe 200"),
+        ("ibv_create_cq", EINVAL, Facts::default(), "does not take this completion queue"),
+        ("ibv_modify_qp", EINVAL, modify(true), "did not go from RTS to ERR"),
+        ("ibv_modify_qp", EINVAL, Facts::default(), "did not change its state"),
     ]
 }
 
@@ -193,7 +229,7 @@ fn addresses() -> Vec<Cause> {
 }
 
 fn all() -> Vec<Cause> {
-    [answers(), connects(), addresses()].concat()
+    [answers(), connects(), memory(), addresses()].concat()
 }
 
 #[test]

@@ -126,6 +126,7 @@ fn opens_files(call: &str) -> bool {
         "rdma_create_event_channel"
             | "rdma_create_id"
             | "rdma_create_ep"
+            | "rdma_getaddrinfo"
             | "ibv_get_device_list"
             | "ibv_open_device"
             | "ibv_create_comp_channel"

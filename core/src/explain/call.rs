@@ -126,8 +126,8 @@ fn generic(q: &CallQuery) -> Explanation {
             "Look for a use of the id after rdma_destroy_id",
         ),
         5 => caused_by_kernel(
-            "the RDMA device is gone or no longer works",
-            "Possible: it was removed or reset while the program held it.",
+            "the RDMA device or its driver failed the call",
+            "Possible: the device was removed or reset while the program held it; or it refused the command.",
             "dmesg; rdma link show; devlink health show",
         ),
         9 => caused_by_program(
@@ -211,6 +211,7 @@ fn hidden_descriptors(q: &CallQuery) -> Option<Explanation> {
         "rdma_create_event_channel"
             | "rdma_create_id"
             | "rdma_create_ep"
+            | "rdma_getaddrinfo"
             | "ibv_open_device"
             | "ibv_get_device_list"
             | "ibv_create_comp_channel"

@@ -72,10 +72,17 @@ fn resolve_addr(q: &CallQuery) -> Option<Explanation> {
     match q.errno {
         22 => Some(resolve_invalid(q)),
         13 => Some(address::not_permitted(a, true)),
-        19 if a.source.is_some_and(|s| !s.ip().is_unspecified()) => {
-            Some(address::no_rdma_device(a))
-        }
+        19 => no_device(a),
         n => address(n, a),
+    }
+}
+
+/// ENODEV: of the source address where there is one, else of the way to the destination.
+pub(super) fn no_device(a: &Addresses) -> Option<Explanation> {
+    if a.source.is_some_and(|s| !s.ip().is_unspecified()) {
+        Some(address::no_rdma_device(a))
+    } else {
+        address(libc::ENODEV, a)
     }
 }
 

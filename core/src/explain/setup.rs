@@ -28,13 +28,20 @@ pub(super) fn call(q: &CallQuery) -> Option<Explanation> {
 const LOAD_UCM: &str =
     "modprobe rdma_ucm; ls -l /dev/infiniband; in a container, pass /dev/infiniband into it";
 
+/// An endpoint's address may be the trouble, too: it is bound or resolved inside the call.
+fn has_address(a: &address::Addresses) -> bool {
+    a.destination.is_some() || a.source.is_some_and(|s| !s.ip().is_unspecified())
+}
+
 fn create(q: &CallQuery) -> Option<Explanation> {
+    let a = &q.facts.addresses;
     Some(match q.errno {
         2 | 6 => caused_by_kernel(
             "/dev/infiniband/rdma_cm is not there",
             "Possible: the kernel module rdma_ucm is not loaded; or the container does not have the device file.",
             LOAD_UCM,
         ),
+        19 if q.call == "rdma_create_ep" && has_address(a) => return super::resolve::no_device(a),
         19 => caused_by_kernel(
             "no RDMA device on this machine",
             "Possible: no driver found hardware; ib_uverbs is not loaded; or the container or network namespace does not see the device.",
@@ -63,7 +70,7 @@ fn create(q: &CallQuery) -> Option<Explanation> {
         ),
         98 | 99 if q.call == "rdma_create_ep" => return bind(q),
         101 | 110 | 113 if q.call == "rdma_create_ep" => {
-            return super::resolve::address(q.errno, &q.facts.addresses)
+            return super::resolve::address(q.errno, a)
         }
         _ => return None,
     })

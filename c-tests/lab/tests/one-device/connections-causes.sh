@@ -79,4 +79,15 @@ scene_stranger() {
 pair stranger "${all[@]}"
 lines 'address family 1 ' "the event channel is not this process's"
 
+scene_endpoint() { run program "$conn/causes" endpoint; }
+pair endpoint "${all[@]}"
+lines '198.51.100.1 .it is on lo' '203.0.113.9 is not an address of this host' 'the way to that address'
+
+# No descriptor is left for the log file, either: the line comes to stderr.
+scene=files way=shim settings=("${all[@]}" CMSHIM_STATS_ENABLE=false)
+run program "$conn/causes" files
+for text in 'no descriptor is left: -1, errno ENODEV' '"errno":19,"summary":"this process is out of file descriptors'; do
+    has "$(out_of program)" "$text" || fault "no '$text': $(<"$(out_of program)")"
+done
+
 finish
