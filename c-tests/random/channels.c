@@ -72,6 +72,38 @@ void look_empty(const struct step *s)
     if (!done && chans[c].nonblock) rdma_ack_cm_event(ev);
 }
 
+/* The next descriptor has the number that it always has. A thread of cmshim's opens files for moments, as any thread of the program could: the
+ * lowest number of several tries counts. One that is left open for good is in all of them. */
+static int next_number(int least)
+{
+    enum { TRIES = 25 };
+    int lowest = 1 << 30;
+    for (int i = 0; i < TRIES; i++) {
+        int fd = least ? fcntl(0, F_DUPFD, least) : open("/dev/null", O_RDONLY | O_CLOEXEC);
+        close(fd);
+        if (fd < lowest) lowest = fd;
+        usleep(1000);
+    }
+    return lowest;
+}
+
+static int copy_of(int fd, unsigned how)
+{
+    return how % 4 == 0 ? dup(fd) : how % 4 == 1 ? fcntl(fd, F_DUPFD_CLOEXEC, 20) : fcntl(fd, F_DUPFD, 20);
+}
+
+/* At that number, too. */
+static int copy_at_its_number(int fd, unsigned how)
+{
+    int number = next_number(how % 4 ? 20 : 0), copy = copy_of(fd, how);
+    for (int tries = 0; copy > number && tries < 1000; tries++) {
+        close(copy);
+        usleep(1000);
+        copy = copy_of(fd, how);
+    }
+    return copy;
+}
+
 void copy_channel(const struct step *s)
 {
     int c = pick(s->a, CHANNELS, chan_usable), k = pick(s->b, COPIES, s->c % 4 == 3 ? copy_there : copy_free);
@@ -81,7 +113,7 @@ void copy_channel(const struct step *s)
         if (in_a_set(over)) return;
         copies[k].fd = dup2(fd, over);
     } else {
-        copies[k].fd = s->c % 4 == 0 ? dup(fd) : s->c % 4 == 1 ? fcntl(fd, F_DUPFD_CLOEXEC, 20) : fcntl(fd, F_DUPFD, 20);
+        copies[k].fd = copy_at_its_number(fd, s->c);
     }
     copies[k].chan = c;
     chans[c].seen = 1;
@@ -240,17 +272,4 @@ void close_set(const struct step *s)
     sets[n] = (struct set){0};
 }
 
-/* The next descriptor has the number that it always has. A thread of cmshim's opens a file for a moment, as any thread of the program could: the
- * lowest number of several tries counts. One that is left open for good is in all of them. */
-void number(const struct step *s)
-{
-    enum { TRIES = 25 };
-    int lowest = 1 << 30;
-    for (int i = 0; i < TRIES; i++) {
-        int fd = s->a % 2 ? open("/dev/null", O_RDONLY | O_CLOEXEC) : fcntl(0, F_DUPFD, 40);
-        close(fd);
-        if (fd < lowest) lowest = fd;
-        usleep(1000);
-    }
-    say("the next descriptor: %d", lowest);
-}
+void number(const struct step *s) { say("the next descriptor: %d", next_number(s->a % 2 ? 0 : 40)); }
