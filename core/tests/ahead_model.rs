@@ -2,7 +2,7 @@
 //! several channels, and real threads. Nothing lost, nothing doubled, the kernel's order for each id.
 
 use cmshim_core::codes::event as number;
-use cmshim_core::event_queue::{Event, Gone, Queue, QueueState};
+use cmshim_core::event_queue::{Event, Gone, IdHandle, Queue, QueueState};
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::Mutex;
@@ -168,7 +168,7 @@ impl World {
         channel.kernel.retain(|event| event.uid() != uid);
         self.free_handles.push(id.handle);
         let gone = Gone::Id {
-            handle: id.handle,
+            handle: IdHandle(id.handle),
             uid,
         };
         let void = channel.queue.void(&mut channel.behind, gone, |_| None);
@@ -196,7 +196,7 @@ impl World {
         let (moved, kept): (Vec<_>, Vec<_>) = old.kernel.drain(..).partition(|e| e.uid() == uid);
         old.kernel = kept.into();
         let gone = Gone::Id {
-            handle: id.handle,
+            handle: IdHandle(id.handle),
             uid,
         };
         let ahead = old.queue.void(&mut old.behind, gone, |_| None);
@@ -263,7 +263,7 @@ fn threads_share_a_queue() {
             while !done.load(Ordering::Acquire) {
                 let id = random.below(IDS as usize) as u64;
                 let gone = Gone::Id {
-                    handle: id as u32,
+                    handle: IdHandle(id as u32),
                     uid: id + 1,
                 };
                 let void = queue.void(&mut behind.lock().expect("no panic"), gone, |_| None);
@@ -280,7 +280,8 @@ fn threads_share_a_queue() {
                     let ended = done.load(Ordering::Acquire);
                     match queue.pop() {
                         Some(event) => {
-                            let before = &mut last[event.handle() as usize];
+                            let before =
+                                &mut last[event.id().expect("no multicast here").0 as usize];
                             assert!(*before < Some(event.words[2]), "out of order");
                             *before = Some(event.words[2]);
                             mark(&event);

@@ -7,3 +7,7 @@
 pub mod cm;
 pub mod ucm;
 pub mod verbs;
+
+/// Address of an rdma_cm_id: a name, never followed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct IdPtr(pub usize);

@@ -8,7 +8,7 @@ use crate::sys::addresses::socket_address;
 use crate::tenant;
 use crate::tenant::decide::{self, Direction};
 use crate::tenant::seats::{Connection, Held};
-use cmshim_core::event_queue::{Event, QueueState};
+use cmshim_core::event_queue::{Event, IdHandle, QueueState};
 use cmshim_core::tenant::ConnectionRequest;
 use libc::sockaddr_storage;
 
@@ -17,35 +17,56 @@ pub fn filter_requests(tap: &Tap, behind: &mut QueueState, events: Vec<Event>) -
     let Some(shim) = shim::existing().filter(|shim| shim.on()) else {
         return events;
     };
-    let mut refused: Vec<u32> = Vec::new();
+    let passes = |event: &mut Event, id| passes(shim, tap, behind, event, id);
+    without_refused(events, passes, tenant::seats_by_handle::ended)
+}
+
+/// The events without the requests that do not pass, and without what came of these before they were refused: nobody
+/// knows their ids. `ended` gets the ids whose connection is over.
+fn without_refused(
+    events: Vec<Event>,
+    mut passes: impl FnMut(&mut Event, IdHandle) -> bool,
+    ended: impl Fn(IdHandle),
+) -> Vec<Event> {
+    let mut refused: Vec<IdHandle> = Vec::new();
     let mut left = Vec::with_capacity(events.len());
     for mut event in events {
+        // A multicast event is of a group, whose number may be that of a refused id.
+        let Some(id) = event.id() else {
+            left.push(event);
+            continue;
+        };
         if !event.is_connect_request() {
-            // What came of a request before its refusal: nobody knows that id.
-            if !refused.contains(&event.handle()) {
+            if !refused.contains(&id) {
                 if tenant::seats_by_handle::ends_connection(event.kind()) {
-                    tenant::seats_by_handle::ended(event.handle());
+                    ended(id);
                 }
                 left.push(event);
             }
-        } else if passes(shim, tap, behind, &mut event) {
-            refused.retain(|handle| *handle != event.handle());
+        } else if passes(&mut event, id) {
+            refused.retain(|handle| *handle != id);
             left.push(event);
         } else {
-            refused.push(event.handle());
+            refused.push(id);
         }
     }
     left
 }
 
 /// Decides about one request; false if it was refused and is gone.
-fn passes(shim: &'static Shim, tap: &Tap, behind: &mut QueueState, event: &mut Event) -> bool {
+fn passes(
+    shim: &'static Shim,
+    tap: &Tap,
+    behind: &mut QueueState,
+    event: &mut Event,
+    id: IdHandle,
+) -> bool {
     // The kernel counts the request for its listener: without knowing it, nothing may be swallowed here. The second
     // barrier decides about what is not marked.
     let Some(listener) = behind.listener(event.uid()) else {
         return true;
     };
-    let Some(ask) = ask(shim, tap, event.handle()) else {
+    let Some(ask) = ask(shim, tap, id) else {
         return true;
     };
     let Some(decision) = decide::about(shim, Direction::In, &ask, true) else {
@@ -53,12 +74,8 @@ fn passes(shim: &'static Shim, tap: &Tap, behind: &mut QueueState, event: &mut E
     };
     if decision.refuses() {
         listener.never_seen += 1;
-        ucm::reject(
-            tap.kernel(),
-            event.handle(),
-            &tenant::private_data(&decision),
-        );
-        ucm::destroy(tap.kernel(), event.handle());
+        ucm::reject(tap.kernel(), id, &tenant::private_data(&decision));
+        ucm::destroy(tap.kernel(), id);
         return false;
     }
     if let Some(seat) = decision.seat {
@@ -66,14 +83,14 @@ fn passes(shim: &'static Shim, tap: &Tap, behind: &mut QueueState, event: &mut E
             to: None,
             channel: tap.app().0,
         };
-        tenant::seats_by_handle::seated(event.handle(), Held { seat, of });
+        tenant::seats_by_handle::seated(id, Held { seat, of });
     }
     event.decide();
     true
 }
 
 /// What the kernel knows of a request's new id; `None` if it does not tell (the peer is gone already).
-fn ask(shim: &'static Shim, tap: &Tap, handle: u32) -> Option<ConnectionRequest> {
+fn ask(shim: &'static Shim, tap: &Tap, handle: IdHandle) -> Option<ConnectionRequest> {
     let known = ucm::query(tap.kernel(), handle, QUERY_ADDR)?;
     let (peer, local) = (socket_address(&known.dst), socket_address(&known.src));
     let gid = tenant::needs_gid(shim)
@@ -101,4 +118,30 @@ fn gid_of(storage: &sockaddr_storage) -> [u8; 16] {
         std::ptr::copy_nonoverlapping(from, gid.as_mut_ptr(), gid.len());
     }
     gid
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use cmshim_core::codes::event;
+    use std::cell::RefCell;
+
+    #[test]
+    fn only_a_refused_request_and_what_came_of_it_are_taken_out() {
+        let is = |uid, number, kind| Event::made(uid, number, kind, 0);
+        let refused = is(1, 3, event::CONNECT_REQUEST);
+        let passes = is(2, 3, event::CONNECT_REQUEST);
+        let join = is(9, 3, event::MULTICAST_JOIN);
+        let (other, end) = (is(5, 4, event::ESTABLISHED), is(5, 4, event::DISCONNECTED));
+        let gone = is(0, 3, event::DISCONNECTED);
+        let events = [&refused, &join, &gone, &other, &end, &passes, &gone];
+        let ended = RefCell::new(Vec::new());
+        let left = without_refused(
+            events.map(Event::clone).to_vec(),
+            |event, _| event.uid() == 2,
+            |id| ended.borrow_mut().push(id),
+        );
+        assert!(left == [&join, &other, &end, &passes, &gone].map(Event::clone));
+        assert_eq!(*ended.borrow(), [IdHandle(4), IdHandle(3)]);
+    }
 }

@@ -7,6 +7,7 @@ use crate::abi::ucm::*;
 use crate::real::c_library;
 use crate::sys::guard;
 use crate::tenant;
+use cmshim_core::event_queue::{GroupHandle, IdHandle};
 use libc::{c_int, c_void, size_t, ssize_t};
 use std::sync::atomic::Ordering;
 
@@ -54,6 +55,13 @@ impl Command {
     pub unsafe fn u32(&self, offset: usize) -> u32 {
         // SAFETY: as promised by the caller; no alignment is taken for granted.
         unsafe { self.at.add(offset).cast::<u32>().read_unaligned() }
+    }
+
+    /// # Safety
+    /// As for `u32`; the number is an id's.
+    pub unsafe fn id(&self, offset: usize) -> IdHandle {
+        // SAFETY: as promised by the caller.
+        IdHandle(unsafe { self.u32(offset) })
     }
 
     /// # Safety
@@ -125,7 +133,7 @@ pub unsafe fn write(tap: &'static Tap, fd: c_int, buffer: *const c_void, size: s
             cmd::MIGRATE_ID if command.size == MIGRATE_ID_SIZE => {
                 let written = teardown::migrate(tap, &command);
                 if command.went_well(written) {
-                    tenant::seats_by_handle::id_moved(command.u32(MIGRATE_ID_ID), tap.app().0);
+                    tenant::seats_by_handle::id_moved(command.id(MIGRATE_ID_ID), tap.app().0);
                 }
                 written
             }
@@ -133,7 +141,7 @@ pub unsafe fn write(tap: &'static Tap, fd: c_int, buffer: *const c_void, size: s
             cmd::ACCEPT if command.has(ACCEPT_ID + 4) => {
                 // The kernel sends events of the id from here on. A failed accept leaves a number that is
                 // right all the same: it is the structure of this id.
-                IDS.set(command.u32(ACCEPT_ID), command.u64(ACCEPT_UID));
+                IDS.set(command.id(ACCEPT_ID), command.u64(ACCEPT_UID));
                 command.forward(tap)
             }
             cmd::REJECT if command.has(REJECT_ID + 4) => ends(tap, &command, REJECT_ID),
@@ -175,7 +183,7 @@ unsafe fn created(tap: &Tap, command: &Command) -> ssize_t {
     unsafe {
         let written = command.forward(tap);
         if command.went_well(written) {
-            if let Some(handle) = answered(command, CREATE_ID_RESPONSE) {
+            if let Some(handle) = answered(command, CREATE_ID_RESPONSE).map(IdHandle) {
                 handles::is_new(handle);
                 IDS.set(handle, command.u64(CREATE_ID_UID));
             }
@@ -191,7 +199,7 @@ unsafe fn created(tap: &Tap, command: &Command) -> ssize_t {
 unsafe fn ends(tap: &Tap, command: &Command, id: usize) -> ssize_t {
     // SAFETY: as promised by the caller.
     unsafe {
-        let handle = command.u32(id);
+        let handle = command.id(id);
         let seat = tenant::seats_by_handle::ending(handle);
         let written = command.forward(tap);
         if !command.went_well(written) {
@@ -210,7 +218,7 @@ unsafe fn attributes(tap: &Tap, command: &Command) -> ssize_t {
     unsafe {
         let written = command.forward(tap);
         if command.went_well(written) && command.out > QP_ATTR_TRAFFIC_CLASS {
-            if let Some(class) = tenant::seats_by_handle::class_of(command.u32(INIT_QP_ATTR_ID)) {
+            if let Some(class) = tenant::seats_by_handle::class_of(command.id(INIT_QP_ATTR_ID)) {
                 let answer = command.u64(INIT_QP_ATTR_RESPONSE) as *mut u8;
                 let mask = answer.add(QP_ATTR_MASK).cast::<u32>().read_unaligned();
                 if mask & QP_ATTR_AV != 0 {
@@ -229,9 +237,9 @@ unsafe fn joined(tap: &Tap, command: &Command, response: usize, uid: usize, id: 
     unsafe {
         let written = command.forward(tap);
         if command.went_well(written) {
-            if let Some(handle) = answered(command, response) {
+            if let Some(handle) = answered(command, response).map(GroupHandle) {
                 GROUPS.set(handle, command.u64(uid));
-                OWNERS.set(handle, u64::from(command.u32(id)) + 1);
+                OWNERS.set(handle, u64::from(command.id(id).0) + 1);
             }
         }
         written
@@ -246,7 +254,7 @@ unsafe fn listens(tap: &Tap, command: &Command) -> ssize_t {
     // SAFETY: as promised by the caller.
     unsafe {
         let written = command.forward(tap);
-        let handle = command.u32(LISTEN_ID);
+        let handle = command.id(LISTEN_ID);
         let uid = IDS.get(handle);
         if command.went_well(written) && uid != 0 {
             let asked = command.u32(LISTEN_BACKLOG) as i32;

@@ -151,8 +151,8 @@ impl Tap {
         let now = crate::sys::clock::now_ns();
         for event in &mut events {
             event.stamp(now);
-            if event.is_connect_request() {
-                handles::is_new(event.handle());
+            if let Some(id) = event.request() {
+                handles::is_new(id);
             }
         }
         stats::batch(events.len());

@@ -120,10 +120,11 @@ fn end(tap: &'static Tap) {
     // Requests among them go with the channel: the kernel destroys all its ids.
     loop {
         match tap.queue.pop() {
-            Some(event) if event.is_connect_request() => {
-                tenant::seats_by_handle::ended(event.handle())
+            Some(event) => {
+                if let Some(id) = event.request() {
+                    tenant::seats_by_handle::ended(id);
+                }
             }
-            Some(_) => {}
             None if tap.queue.more() => tap.queue.refill(&mut locked.behind),
             None => break,
         }

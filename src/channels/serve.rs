@@ -11,7 +11,7 @@ use crate::sys::guard;
 use crate::sys::memory;
 use crate::tenant;
 use cmshim_core::codes::event;
-use cmshim_core::event_queue::{Event, BYTES};
+use cmshim_core::event_queue::{Event, IdHandle, BYTES};
 use libc::ssize_t;
 use std::sync::atomic::Ordering;
 
@@ -106,11 +106,14 @@ unsafe fn from_kernel(tap: &Tap, command: &Command) -> ssize_t {
                 answer.add(2).read_unaligned(),
                 answer.add(3).read_unaligned() as i32,
             );
-            if kind == event::CONNECT_REQUEST {
-                handles::is_new(handle);
+            // In a multicast event it is a group's.
+            let multicast = matches!(kind, event::MULTICAST_JOIN | event::MULTICAST_ERROR);
+            let id = (!multicast).then_some(IdHandle(handle));
+            if let Some(id) = id.filter(|_| kind == event::CONNECT_REQUEST) {
+                handles::is_new(id);
             }
             if tenant::on() {
-                tenant::seats_by_handle::served(handle, kind, false);
+                tenant::seats_by_handle::served(id, kind, false);
             }
         }
         written
@@ -134,7 +137,7 @@ fn batch() -> usize {
 unsafe fn deliver(event: &Event, command: &Command) -> ssize_t {
     stats::read_ahead_at(event.taken_at_ns());
     if tenant::on() {
-        tenant::seats_by_handle::served(event.handle(), event.kind(), event.decided());
+        tenant::seats_by_handle::served(event.id(), event.kind(), event.decided());
     }
     let size = command.out.min(BYTES);
     // SAFETY: as promised by the caller; the kernel would write there too.

@@ -9,13 +9,14 @@ use crate::abi::ucm::*;
 use crate::real::ucm;
 use crate::sys::guard;
 use crate::tenant;
-use cmshim_core::event_queue::{Event, Gone};
+use cmshim_core::event_queue::{Event, Gone, GroupHandle, IdHandle};
 use libc::ssize_t;
 use std::sync::MutexGuard;
 
 /// The handle of the id that joined a group.
-fn owner(group: u32) -> Option<u32> {
-    u32::try_from(OWNERS.get(group).checked_sub(1)?).ok()
+fn owner(group: GroupHandle) -> Option<IdHandle> {
+    let id = OWNERS.get(group).checked_sub(1)?;
+    u32::try_from(id).ok().map(IdHandle)
 }
 
 /// # Safety
@@ -23,7 +24,7 @@ fn owner(group: u32) -> Option<u32> {
 pub unsafe fn destroy_id(tap: &'static Tap, command: &Command) -> ssize_t {
     // SAFETY: as promised by the caller.
     unsafe {
-        let handle = command.u32(DESTROY_ID_ID);
+        let handle = command.id(DESTROY_ID_ID);
         // Taken before: as soon as the kernel has destroyed the id, the handle may be a new one's.
         let uid = IDS.take(handle);
         let listened = LISTENERS.take(handle) != 0;
@@ -53,7 +54,7 @@ pub unsafe fn destroy_id(tap: &'static Tap, command: &Command) -> ssize_t {
 pub unsafe fn leave_group(tap: &'static Tap, command: &Command) -> ssize_t {
     // SAFETY: as promised by the caller.
     unsafe {
-        let handle = command.u32(DESTROY_ID_ID);
+        let handle = GroupHandle(command.u32(DESTROY_ID_ID));
         let uid = GROUPS.take(handle);
         let owned = OWNERS.take(handle);
         let written = command.forward(tap);
@@ -66,7 +67,7 @@ pub unsafe fn leave_group(tap: &'static Tap, command: &Command) -> ssize_t {
             correct(command, DESTROY_ID_RESPONSE, void);
             // The kernel counts a group's events for its id too, and tells when that is destroyed or moved.
             if let Some(id) = owned.checked_sub(1).filter(|_| void > 0) {
-                NEVER_SEEN.add(id as u32, void.into());
+                NEVER_SEEN.add(IdHandle(id as u32), void.into());
             }
         }
         written
@@ -85,18 +86,15 @@ fn void(tap: &'static Tap, gone: Gone, listener: Option<u64>) -> u32 {
     }
     super::aggregator::resume(tap, &mut locked);
     drop(locked);
-    for request in events.iter().filter(|e| e.is_connect_request()) {
-        tenant::seats_by_handle::ended(request.handle());
-        ucm::destroy(
-            origin(request.handle()).unwrap_or(tap).kernel(),
-            request.handle(),
-        );
+    for request in events.iter().filter_map(Event::request) {
+        tenant::seats_by_handle::ended(request);
+        ucm::destroy(origin(request).unwrap_or(tap).kernel(), request);
     }
     events.len() as u32 + refused.map_or(0, |listener| listener.never_seen)
 }
 
 /// The channel that the kernel keeps a moved request's id at.
-fn origin(request: u32) -> Option<&'static Tap> {
+fn origin(request: IdHandle) -> Option<&'static Tap> {
     // SAFETY: null, or a tap that `move_events` stored; taps are never freed. Where the channel has ended, and its tap is
     // another one's, so has the id, and the kernel refuses the command (`ucma_get_ctx`).
     unsafe { (ORIGINS.take(request) as *const Tap).as_ref() }
@@ -130,7 +128,7 @@ pub unsafe fn migrate(new: &'static Tap, command: &Command) -> ssize_t {
             at: bytes.as_ptr(),
             ..*command
         };
-        let handle = command.u32(MIGRATE_ID_ID);
+        let handle = command.id(MIGRATE_ID_ID);
         let uid = IDS.get(handle);
         let listens = LISTENERS.get(handle) != 0;
         let parents = old.how() == How::Foreign;
@@ -229,10 +227,10 @@ fn move_events(
         }
     }
     let count = events.len() as u32;
-    for request in events.iter().filter(|e| e.is_connect_request()) {
+    for request in events.iter().filter_map(Event::request) {
         // Who has moved before is where the kernel knows it first.
-        if ORIGINS.get(request.handle()) == 0 {
-            ORIGINS.set(request.handle(), std::ptr::from_ref(old) as u64);
+        if ORIGINS.get(request) == 0 {
+            ORIGINS.set(request, std::ptr::from_ref(old) as u64);
         }
     }
     if count > 0 {

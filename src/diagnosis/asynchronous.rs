@@ -66,7 +66,7 @@ pub unsafe fn handed_over(
 }
 
 /// Counts it as un-acked; gives the id that the queue pair belongs to.
-fn note(state: &State, qp: QpPtr, event: i32) -> Option<super::state::IdPtr> {
+fn note(state: &State, qp: QpPtr, event: i32) -> Option<crate::abi::IdPtr> {
     let mut qps = lock(&state.qps);
     let record = qps.entry(qp).or_default();
     record.unacked.push(event);
@@ -98,7 +98,7 @@ pub unsafe fn acked(event: *const IbvAsyncEvent) {
 }
 
 /// The queue pair belongs to an id from now on.
-pub fn belongs(qp: *const IbvQp, id: super::state::IdPtr) {
+pub fn belongs(qp: *const IbvQp, id: crate::abi::IdPtr) {
     lock(&records().qps).insert(
         QpPtr(qp as usize),
         QpRecord {

@@ -2,9 +2,10 @@
 
 use super::emit::{self, Line};
 use super::facts;
-use super::state::{records, IdPtr, IdRecord};
+use super::state::{records, IdRecord};
 use super::subject::Subject;
 use crate::abi::cm::RdmaCmId;
+use crate::abi::IdPtr;
 use crate::process::ended::Ended;
 use crate::process::inner;
 use crate::process::shim::Shim;

@@ -1,11 +1,12 @@
 //! CM events: each is read once when it is handed over; bad news becomes a line.
 
 use super::emit::{self, Line};
-use super::state::{records, IdPtr, IdRecord, UnAcked};
+use super::state::{records, IdRecord, UnAcked};
 use super::subject::Subject;
 use super::{calls, storm, traffic, waits};
 use crate::abi::cm::{RdmaCmEvent, RdmaCmId};
 use crate::abi::verbs::IbvQp;
+use crate::abi::IdPtr;
 use crate::process::ended::Ended;
 use crate::process::shim::Shim;
 use crate::process::thread;

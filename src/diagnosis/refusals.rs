@@ -1,10 +1,11 @@
 //! This process refuses a connect request: its own line says so, and whom.
 
 use super::emit::{self, Line};
-use super::state::{records, IdPtr};
+use super::state::records;
 use super::subject::Subject;
 use super::{calls, facts};
 use crate::abi::cm::RdmaCmId;
+use crate::abi::IdPtr;
 use crate::process::ended::Ended;
 use crate::process::shim::Shim;
 use crate::stats::{self, Counter};

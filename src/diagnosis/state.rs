@@ -1,6 +1,7 @@
 //! What is known of each id and queue pair of this process.
 
 use super::watch::Watch;
+use crate::abi::IdPtr;
 use crate::process::per_process::PerProcess;
 use crate::process::thread::Psns;
 use crate::sys::clock::Moment;
@@ -31,10 +32,6 @@ pub struct State {
     pub tokens: AtomicU64,
     pub gids: Gids,
 }
-
-/// Address of an rdma_cm_id: a name, never followed.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub struct IdPtr(pub usize);
 
 /// Address of an ibv_qp: a name, never followed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]

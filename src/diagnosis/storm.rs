@@ -5,9 +5,10 @@
 //! repeats it after about 4 s.
 
 use super::emit::{self, Line};
-use super::state::{records, IdPtr};
+use super::state::records;
 use super::subject::Subject;
 use crate::abi::cm::RdmaCmId;
+use crate::abi::IdPtr;
 use crate::process::ended::Ended;
 use crate::process::shim::Shim;
 use crate::sys::clock::{LazyNow, Moment};

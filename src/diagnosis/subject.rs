@@ -1,8 +1,8 @@
 //! What a line is about: read from the id once, while the program's call keeps it alive.
 
-use super::state::IdPtr;
 use crate::abi::cm::{port_space, RdmaAddrInfo, RdmaCmId};
 use crate::abi::verbs::{IbvContext, TRANSPORT_IWARP};
+use crate::abi::IdPtr;
 use crate::sys::addresses::{given_address, socket_address};
 use crate::sys::device;
 use cmshim_core::explain::Port;

@@ -2,11 +2,12 @@
 //! block.
 
 use super::emit::{self, Line};
-use super::state::{records, IdPtr, QpPtr, UnAcked};
+use super::state::{records, QpPtr, UnAcked};
 use super::subject::Subject;
 use super::watch::{token, Key, Waiting};
 use crate::abi::cm::RdmaCmId;
 use crate::abi::verbs::{IbvContext, IbvQp};
+use crate::abi::IdPtr;
 use crate::process::keeper;
 use crate::process::shim::Shim;
 use crate::sys::addresses::same_host;

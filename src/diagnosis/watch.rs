@@ -1,7 +1,8 @@
 //! Calls and connects that wait: told after a while, and not only when they end.
 
-use super::state::{IdPtr, State, UnAcked};
+use super::state::{State, UnAcked};
 use super::subject::Subject;
+use crate::abi::IdPtr;
 use crate::process::keeper;
 use crate::sys::lock::lock;
 use std::collections::HashMap;

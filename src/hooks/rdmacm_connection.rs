@@ -3,8 +3,9 @@
 use super::entry;
 use crate::abi::cm::{RdmaAddrInfo, RdmaCmEvent, RdmaCmId, RdmaConnParam, RdmaEventChannel};
 use crate::abi::verbs::{IbvPd, IbvQpAttr, IbvQpInitAttr};
+use crate::abi::IdPtr;
 use crate::channels::{self, flood};
-use crate::diagnosis::state::{records, IdPtr, IdRecord};
+use crate::diagnosis::state::{records, IdRecord};
 use crate::diagnosis::subject::Subject;
 use crate::diagnosis::{calls, events, facts, refusals, waits};
 use crate::pool::recycle;

@@ -5,9 +5,10 @@ use crate::abi::cm::{port_space, RdmaAddrInfo, RdmaCmId, RdmaCmJoinMcAttrEx, Rdm
 use crate::abi::verbs::{
     IbvPd, IbvQpInitAttr, IbvQpInitAttrEx, IbvSrqInitAttr, IbvSrqInitAttrEx, INIT_ATTR_PD,
 };
+use crate::abi::IdPtr;
 use crate::call::Call;
 use crate::channels::flood;
-use crate::diagnosis::state::{records, IdPtr, IdRecord};
+use crate::diagnosis::state::{records, IdRecord};
 use crate::diagnosis::subject::Subject;
 use crate::diagnosis::{asynchronous, calls, facts, storm};
 use crate::pool::{bundle, create, evict};

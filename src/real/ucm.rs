@@ -3,6 +3,7 @@
 use super::c_library;
 use crate::abi::ucm::*;
 use crate::sys::guard;
+use cmshim_core::event_queue::IdHandle;
 use libc::{c_int, ssize_t};
 
 /// A descriptor of the kernel's own event channel.
@@ -10,19 +11,19 @@ use libc::{c_int, ssize_t};
 pub struct KernelFd(pub c_int);
 
 /// Destroys an id. A failure means that it is gone already.
-pub fn destroy(channel: KernelFd, handle: u32) {
+pub fn destroy(channel: KernelFd, id: IdHandle) {
     let mut reported = 0u32;
     let mut command = new::<DESTROY_ID_SIZE>(cmd::DESTROY_ID, size_of_val(&reported));
     put_address(&mut command, DESTROY_ID_RESPONSE, &mut reported);
-    put(&mut command, DESTROY_ID_ID, &handle.to_ne_bytes());
+    put(&mut command, DESTROY_ID_ID, &id.0.to_ne_bytes());
     // SAFETY: a whole command, whose answer lives across the call.
     unsafe { write(channel, &command) };
 }
 
 /// Refuses a connect request as rdma_reject would. A failure means that the peer is gone.
-pub fn reject(channel: KernelFd, handle: u32, private_data: &[u8]) {
+pub fn reject(channel: KernelFd, id: IdHandle, private_data: &[u8]) {
     let mut command = new::<REJECT_SIZE>(cmd::REJECT, 0);
-    put(&mut command, REJECT_ID, &handle.to_ne_bytes());
+    put(&mut command, REJECT_ID, &id.0.to_ne_bytes());
     command[REJECT_LENGTH] = private_data.len() as u8;
     put(&mut command, REJECT_DATA, private_data);
     // SAFETY: a whole command without an answer.
@@ -30,12 +31,12 @@ pub fn reject(channel: KernelFd, handle: u32, private_data: &[u8]) {
 }
 
 /// Asks for the addresses of an id: QUERY_ADDR or QUERY_GID.
-pub fn query(channel: KernelFd, handle: u32, option: u32) -> Option<QueryAddrResp> {
+pub fn query(channel: KernelFd, id: IdHandle, option: u32) -> Option<QueryAddrResp> {
     // SAFETY: zeroed is a valid value of the plain structure.
     let mut answer: QueryAddrResp = unsafe { std::mem::zeroed() };
     let mut command = new::<QUERY_SIZE>(cmd::QUERY, size_of_val(&answer));
     put_address(&mut command, QUERY_RESPONSE, &mut answer);
-    put(&mut command, QUERY_ID, &handle.to_ne_bytes());
+    put(&mut command, QUERY_ID, &id.0.to_ne_bytes());
     put(&mut command, QUERY_OPTION, &option.to_ne_bytes());
     // SAFETY: a whole command, whose answer lives across the call.
     unsafe { write(channel, &command) }.then_some(answer)

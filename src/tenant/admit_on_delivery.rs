@@ -8,6 +8,7 @@ use super::seats_by_handle::{class, ends_connection, is_gone, last_served, reacq
 use super::{configured, report, CLOSED};
 use crate::abi::cm::{RdmaCmEvent, RdmaCmId};
 use crate::abi::verbs::{IbvQpAttr, QP_AV};
+use crate::abi::IdPtr;
 use crate::process::shim::{self, Shim};
 use crate::real;
 use crate::sys::addresses::socket_address;
@@ -115,14 +116,14 @@ pub unsafe fn connection(id: *const RdmaCmId, to: Option<(IpAddr, u16)>) -> Conn
 pub unsafe fn moved(id: *const RdmaCmId) {
     // SAFETY: as promised by the caller.
     let channel = unsafe { connection(id, None) }.channel;
-    super::seats_by_handle::moved(Key::Id(id as usize), channel);
+    super::seats_by_handle::moved(Key::Id(IdPtr(id as usize)), channel);
 }
 
 /// By what the seat of the request that this thread has just taken is known.
 pub fn key(id: *const RdmaCmId) -> Key {
     match last_served() {
         Some((handle, _)) => Key::Handle(handle),
-        None => Key::Id(id as usize),
+        None => Key::Id(IdPtr(id as usize)),
     }
 }
 
@@ -207,8 +208,8 @@ pub fn ended(id: *const RdmaCmId) {
 }
 
 thread_local! {
-    /// What the call that this thread makes has given back before it: address of the id, and seat.
-    static GIVEN: Cell<Option<(usize, Held)>> = const { Cell::new(None) };
+    /// What the call that this thread makes has given back before it: the id, and seat.
+    static GIVEN: Cell<Option<(IdPtr, Held)>> = const { Cell::new(None) };
 }
 
 /// A call is about to end this id's connection, as far as it is known by its address: its place is free before the
@@ -216,13 +217,13 @@ thread_local! {
 pub fn ending(id: *const RdmaCmId) {
     let seat = taken(id);
     release(seat);
-    GIVEN.with(|given| given.set(seat.map(|seat| (id as usize, seat))));
+    GIVEN.with(|given| given.set(seat.map(|seat| (IdPtr(id as usize), seat))));
 }
 
 /// The call returned. If it failed, what `ending` gave back is taken again, unless the connection is gone all the same.
 pub fn ended_or_restored(id: *const RdmaCmId, failed: Option<c_int>) {
     if let (Some((given, seat)), Some(errno)) = (GIVEN.with(Cell::take), failed) {
-        if given == id as usize && !is_gone(errno) {
+        if given == IdPtr(id as usize) && !is_gone(errno) {
             reacquire(Key::Id(given), Some(seat));
         }
     }
@@ -230,7 +231,7 @@ pub fn ended_or_restored(id: *const RdmaCmId, failed: Option<c_int>) {
 
 fn taken(id: *const RdmaCmId) -> Option<Held> {
     let all = super::on().then(super::state)?;
-    all.seats.take(Key::Id(id as usize))
+    all.seats.take(Key::Id(IdPtr(id as usize)))
 }
 
 /// The attributes of a queue pair carry the traffic class that the policy gives its tenant. Where the tap sees the
@@ -240,7 +241,7 @@ fn taken(id: *const RdmaCmId) -> Option<Held> {
 /// `attr` points to a whole `struct ibv_qp_attr`, filled as the mask says.
 pub unsafe fn attributes(id: *const RdmaCmId, attr: *mut IbvQpAttr, mask: c_int) {
     let set = mask & QP_AV != 0;
-    if let Some(class) = class(Key::Id(id as usize)).filter(|_| set) {
+    if let Some(class) = class(Key::Id(IdPtr(id as usize))).filter(|_| set) {
         // SAFETY: as promised by the caller.
         unsafe { (*attr).ah_attr.traffic_class = class };
     }

@@ -5,6 +5,7 @@ use super::decide::{self, Direction};
 use super::seats::{Held, Key};
 use super::{admit_on_delivery, load};
 use crate::abi::cm::{RdmaAddrInfo, RdmaCmId};
+use crate::abi::IdPtr;
 use crate::process::shim::Shim;
 use crate::real;
 use crate::sys::addresses::given_address;
@@ -67,7 +68,7 @@ pub unsafe fn connect(shim: &'static Shim, id: *const RdmaCmId) -> Option<c_int>
     let to = ask.peer.map(|peer| (peer, ask.port));
     // A synchronous connect on a non-blocking channel is called again until it is done. (An id whose end went past us may have
     // left its seat to another one at the same address.)
-    let seated = seats.get(Key::Id(id as usize));
+    let seated = seats.get(Key::Id(IdPtr(id as usize)));
     if seated.is_some_and(|held| held.of.to == to) {
         return None;
     }
@@ -80,7 +81,7 @@ pub unsafe fn connect(shim: &'static Shim, id: *const RdmaCmId) -> Option<c_int>
     if let Some(seat) = decision.seat {
         // SAFETY: as promised by the caller.
         let of = unsafe { admit_on_delivery::connection(id, to) };
-        seats.put(Key::Id(id as usize), Held { seat, of });
+        seats.put(Key::Id(IdPtr(id as usize)), Held { seat, of });
     }
     None
 }

@@ -1,6 +1,8 @@
 //! Which connections of this process hold a place in a limit, or have a traffic class.
 
+use crate::abi::IdPtr;
 use crate::sys::lock::lock;
+use cmshim_core::event_queue::IdHandle;
 use libc::c_int;
 use std::collections::HashMap;
 use std::net::IpAddr;
@@ -14,8 +16,8 @@ const AT_ONCE: usize = 32;
 /// given to another one only after it was destroyed, which ends the seat.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Key {
-    Handle(u32),
-    Id(usize),
+    Handle(IdHandle),
+    Id(IdPtr),
 }
 
 /// What a connection holds.
@@ -128,9 +130,9 @@ mod tests {
     fn a_channel_takes_the_seats_of_its_connections_with_it() {
         let seats = Seats::default();
         for (key, channel) in [(1, 5), (2, 6), (3, 5), (4, -1)] {
-            seats.put(Key::Handle(key), on(channel));
+            seats.put(Key::Handle(IdHandle(key)), on(channel));
         }
-        seats.moved(Key::Handle(3), 6);
+        seats.moved(Key::Handle(IdHandle(3)), 6);
         let number = |channel| {
             let given = std::iter::from_fn(|| seats.of_channel(channel));
             given.flatten().flatten().count()
@@ -139,22 +141,22 @@ mod tests {
         assert_eq!(number(-1), 0);
         assert_eq!(number(6), 2);
         for key in 10..10 + 2 * AT_ONCE as u32 + 1 {
-            seats.put(Key::Handle(key), on(7));
+            seats.put(Key::Handle(IdHandle(key)), on(7));
         }
         assert_eq!(number(7), 2 * AT_ONCE + 1);
-        assert_eq!(seats.get(Key::Handle(1)), None);
-        assert_eq!(seats.get(Key::Handle(4)), Some(on(-1)));
+        assert_eq!(seats.get(Key::Handle(IdHandle(1))), None);
+        assert_eq!(seats.get(Key::Handle(IdHandle(4))), Some(on(-1)));
     }
 
     #[test]
     fn a_seat_is_given_back_once() {
         let seats = Seats::default();
         let seat = on(5);
-        assert_eq!(seats.take(Key::Handle(7)), None);
-        assert_eq!(seats.put(Key::Handle(7), seat), None);
-        assert_eq!(seats.get(Key::Id(7)), None);
-        assert_eq!(seats.get(Key::Handle(7)), Some(seat));
-        assert_eq!(seats.take(Key::Handle(7)), Some(seat));
-        assert_eq!(seats.take(Key::Handle(7)), None);
+        assert_eq!(seats.take(Key::Handle(IdHandle(7))), None);
+        assert_eq!(seats.put(Key::Handle(IdHandle(7)), seat), None);
+        assert_eq!(seats.get(Key::Id(IdPtr(7))), None);
+        assert_eq!(seats.get(Key::Handle(IdHandle(7))), Some(seat));
+        assert_eq!(seats.take(Key::Handle(IdHandle(7))), Some(seat));
+        assert_eq!(seats.take(Key::Handle(IdHandle(7))), None);
     }
 }

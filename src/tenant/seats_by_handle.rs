@@ -4,12 +4,13 @@ use super::on;
 use super::seats::{Held, Key};
 use crate::sys::guard;
 use cmshim_core::codes::event as ev;
+use cmshim_core::event_queue::IdHandle;
 use libc::c_int;
 use std::cell::Cell;
 
 thread_local! {
     /// The event that librdmacm has taken in this thread's call: handle of its id, and was it decided about?
-    static SERVED: Cell<Option<(u32, bool)>> = const { Cell::new(None) };
+    static SERVED: Cell<Option<(IdHandle, bool)>> = const { Cell::new(None) };
 }
 
 /// A call begins in which an event may be taken.
@@ -17,16 +18,16 @@ pub fn nothing_served() {
     SERVED.with(|s| s.set(None));
 }
 
-/// librdmacm takes this event. A connection that is over gives its seat back.
-pub fn served(handle: u32, kind: i32, decided: bool) {
-    SERVED.with(|s| s.set(Some((handle, decided))));
-    if ends_connection(kind) {
-        ended(handle);
+/// librdmacm takes this event, of an id if it is no multicast event. A connection that is over gives its seat back.
+pub fn served(id: Option<IdHandle>, kind: i32, decided: bool) {
+    SERVED.with(|s| s.set(id.map(|id| (id, decided))));
+    if let Some(id) = id.filter(|_| ends_connection(kind)) {
+        ended(id);
     }
 }
 
 /// The event taken last in this thread, since the call began.
-pub fn last_served() -> Option<(u32, bool)> {
+pub fn last_served() -> Option<(IdHandle, bool)> {
     SERVED.with(Cell::get)
 }
 
@@ -40,7 +41,7 @@ pub fn ends_connection(kind: i32) -> bool {
 
 /// A command is about to end this id's connection. Its place is free before the kernel tells the peer, whose next
 /// connect may be here before the command returns.
-pub fn ending(handle: u32) -> Option<Held> {
+pub fn ending(handle: IdHandle) -> Option<Held> {
     let seat = take(handle);
     release(seat);
     seat
@@ -48,7 +49,7 @@ pub fn ending(handle: u32) -> Option<Held> {
 
 /// The command has just failed, and the connection lives on: it has its place again, even if another one took that
 /// meanwhile. Unless the kernel does not have the id any more, since another thread has destroyed it.
-pub fn restore(handle: u32, seat: Option<Held>) {
+pub fn restore(handle: IdHandle, seat: Option<Held>) {
     if !is_gone(guard::errno()) {
         reacquire(Key::Handle(handle), seat);
     }
@@ -73,7 +74,7 @@ pub fn is_gone(errno: i32) -> bool {
     matches!(errno, libc::ENOENT | libc::ENXIO)
 }
 
-fn take(handle: u32) -> Option<Held> {
+fn take(handle: IdHandle) -> Option<Held> {
     if !on() {
         return None;
     }
@@ -89,12 +90,12 @@ pub fn release(seat: Option<Held>) {
 }
 
 /// The connection of this id is over.
-pub fn ended(handle: u32) {
+pub fn ended(handle: IdHandle) {
     release(take(handle));
 }
 
 /// The connection of this id has a seat.
-pub fn seated(handle: u32, held: Held) {
+pub fn seated(handle: IdHandle, held: Held) {
     release(super::state().seats.put(Key::Handle(handle), held));
 }
 
@@ -109,7 +110,7 @@ pub fn moved(key: Key, channel: c_int) {
 }
 
 /// As `moved`, by the handle of the connection's id.
-pub fn id_moved(handle: u32, channel: c_int) {
+pub fn id_moved(handle: IdHandle, channel: c_int) {
     moved(Key::Handle(handle), channel);
 }
 
@@ -132,7 +133,7 @@ pub fn class(key: Key) -> Option<u8> {
 }
 
 /// As `class`, by the handle of the connection's id.
-pub fn class_of(handle: u32) -> Option<u8> {
+pub fn class_of(handle: IdHandle) -> Option<u8> {
     class(Key::Handle(handle))
 }
 

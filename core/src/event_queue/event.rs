@@ -14,6 +14,15 @@ pub struct Event {
     pub words: [u64; WORDS],
 }
 
+/// The kernel's number of an id.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct IdHandle(pub u32);
+
+/// The kernel's number of a multicast group that an id has joined. Ids and groups are numbered apart, both from the lowest
+/// (`ctx_table` and `multicast_table`, drivers/infiniband/core/ucma.c).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct GroupHandle(pub u32);
+
 /// In the last word, beside a time that does not reach so far.
 const DECIDED: u64 = 1 << 63;
 
@@ -26,8 +35,22 @@ impl Event {
         self.words[0]
     }
 
-    /// Kernel handle of the id; of the group in a multicast event; of the new id in a CONNECT_REQUEST.
-    pub fn handle(&self) -> u32 {
+    /// The event's id, in a CONNECT_REQUEST the new one; none in a multicast event.
+    pub fn id(&self) -> Option<IdHandle> {
+        (!self.is_multicast()).then(|| IdHandle(self.handle()))
+    }
+
+    /// The new id, in a CONNECT_REQUEST.
+    pub fn request(&self) -> Option<IdHandle> {
+        self.id().filter(|_| self.is_connect_request())
+    }
+
+    /// The group of a multicast event.
+    pub fn group(&self) -> Option<GroupHandle> {
+        self.is_multicast().then(|| GroupHandle(self.handle()))
+    }
+
+    fn handle(&self) -> u32 {
         self.half(1, 0)
     }
 
@@ -88,26 +111,24 @@ impl Event {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Gone {
     /// An id; `uid` is 0 when it is not known.
-    Id { handle: u32, uid: u64 },
+    Id { handle: IdHandle, uid: u64 },
     /// A multicast group of an id.
-    Group { handle: u32, uid: u64 },
+    Group { handle: GroupHandle, uid: u64 },
 }
 
 impl Gone {
     /// Does the event belong to it? `owner` gives the handle of the id that joined a group.
     ///
     /// The kernel uses handles again at once, so the uid decides where both sides have one.
-    pub fn owns(&self, event: &Event, owner: impl Fn(u32) -> Option<u32>) -> bool {
-        let same = |handle: u32, uid: u64| {
-            event.handle() == handle && (uid == 0 || event.uid() == 0 || event.uid() == uid)
-        };
+    pub fn owns(&self, event: &Event, owner: impl Fn(GroupHandle) -> Option<IdHandle>) -> bool {
+        let same = |uid: u64| uid == 0 || event.uid() == 0 || event.uid() == uid;
         match *self {
-            Gone::Group { handle, uid } => event.is_multicast() && same(handle, uid),
+            Gone::Group { handle, uid } => event.group() == Some(handle) && same(uid),
             Gone::Id { uid, .. } if event.is_connect_request() => uid != 0 && event.uid() == uid,
-            Gone::Id { handle, .. } if event.is_multicast() => {
-                owner(event.handle()) == Some(handle)
-            }
-            Gone::Id { handle, uid } => same(handle, uid),
+            Gone::Id { handle, uid } => match event.group() {
+                Some(group) => owner(group) == Some(handle),
+                None => event.id() == Some(handle) && same(uid),
+            },
         }
     }
 }
@@ -116,27 +137,30 @@ impl Gone {
 mod tests {
     use super::*;
 
-    fn none(_: u32) -> Option<u32> {
+    fn none(_: GroupHandle) -> Option<IdHandle> {
         None
     }
 
     #[test]
     fn an_id_owns_its_events_and_not_those_of_a_new_id_with_its_handle() {
         let id = Gone::Id {
-            handle: 7,
+            handle: IdHandle(7),
             uid: 100,
         };
         assert!(id.owns(&Event::made(100, 7, number::ESTABLISHED, 0), none));
         assert!(!id.owns(&Event::made(200, 7, number::ESTABLISHED, 0), none));
         assert!(!id.owns(&Event::made(100, 8, number::ESTABLISHED, 0), none));
-        let unknown = Gone::Id { handle: 7, uid: 0 };
+        let unknown = Gone::Id {
+            handle: IdHandle(7),
+            uid: 0,
+        };
         assert!(unknown.owns(&Event::made(200, 7, number::ESTABLISHED, 0), none));
     }
 
     #[test]
     fn a_listener_owns_the_requests_that_came_to_it() {
         let listener = Gone::Id {
-            handle: 7,
+            handle: IdHandle(7),
             uid: 100,
         };
         let to = |uid, new| Event::made(uid, new, number::CONNECT_REQUEST, 0);
@@ -144,37 +168,54 @@ mod tests {
         assert!(!listener.owns(&to(200, 9), none));
         // The handle of a request is that of the new id.
         assert!(!listener.owns(&to(200, 7), none));
-        let new = Gone::Id { handle: 9, uid: 0 };
+        let new = Gone::Id {
+            handle: IdHandle(9),
+            uid: 0,
+        };
         assert!(!new.owns(&to(100, 9), none));
+    }
+
+    #[test]
+    fn a_multicast_event_names_a_group_and_no_id() {
+        let join = Event::made(300, 3, number::MULTICAST_JOIN, 0);
+        assert_eq!((join.id(), join.group()), (None, Some(GroupHandle(3))));
+        let request = Event::made(300, 3, number::CONNECT_REQUEST, 0);
+        assert_eq!(request.request(), Some(IdHandle(3)));
+        assert_eq!((request.id(), request.group()), (request.request(), None));
+        let established = Event::made(300, 3, number::ESTABLISHED, 0);
+        assert_eq!(
+            (established.id(), established.request()),
+            (Some(IdHandle(3)), None)
+        );
     }
 
     #[test]
     fn groups_are_owned_by_the_id_that_joined_and_by_themselves() {
         let join = Event::made(300, 3, number::MULTICAST_JOIN, 0);
-        let joined_by_7 = |group| (group == 3).then_some(7);
+        let joined_by_7 = |group| (group == GroupHandle(3)).then_some(IdHandle(7));
         assert!(Gone::Id {
-            handle: 7,
+            handle: IdHandle(7),
             uid: 100
         }
         .owns(&join, joined_by_7));
         assert!(!Gone::Id {
-            handle: 3,
+            handle: IdHandle(3),
             uid: 100
         }
         .owns(&join, joined_by_7));
         assert!(Gone::Group {
-            handle: 3,
+            handle: GroupHandle(3),
             uid: 300
         }
         .owns(&join, none));
         assert!(!Gone::Group {
-            handle: 3,
+            handle: GroupHandle(3),
             uid: 301
         }
         .owns(&join, none));
         let other = Event::made(300, 3, number::ESTABLISHED, 0);
         assert!(!Gone::Group {
-            handle: 3,
+            handle: GroupHandle(3),
             uid: 300
         }
         .owns(&other, none));

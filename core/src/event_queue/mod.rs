@@ -8,5 +8,5 @@ mod event;
 mod queue;
 mod ring;
 
-pub use event::{Event, Gone, BYTES, WORDS};
+pub use event::{Event, Gone, GroupHandle, IdHandle, BYTES, WORDS};
 pub use queue::{Listener, Queue, QueueState, Room};

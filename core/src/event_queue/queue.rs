@@ -1,6 +1,6 @@
 //! The events read ahead of one channel: a ring that is taken from without a lock, and what did not fit.
 
-use super::event::{Event, Gone};
+use super::event::{Event, Gone, GroupHandle, IdHandle};
 use super::ring::Ring;
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -130,7 +130,7 @@ impl Queue {
         &self,
         behind: &mut QueueState,
         gone: Gone,
-        owner: impl Fn(u32) -> Option<u32>,
+        owner: impl Fn(GroupHandle) -> Option<IdHandle>,
     ) -> Vec<Event> {
         self.take(behind, |event| gone.owns(event, &owner))
     }
@@ -224,7 +224,14 @@ mod tests {
             &mut behind,
             (0..12).map(|m| Event::made(m % 2 + 1, m as u32 % 2 + 1, number::ESTABLISHED, m)),
         );
-        let gone = queue.void(&mut behind, Gone::Id { handle: 2, uid: 2 }, |_| None);
+        let gone = queue.void(
+            &mut behind,
+            Gone::Id {
+                handle: IdHandle(2),
+                uid: 2,
+            },
+            |_| None,
+        );
         assert_eq!(
             gone.iter().map(|e| e.words[2]).collect::<Vec<_>>(),
             [1, 3, 5, 7, 9, 11]
