@@ -130,8 +130,8 @@ fn listen(q: &CallQuery) -> Option<Explanation> {
         98 => with_reuse(address::taken(a)),
         99 => with_reuse(address::not_available(a)),
         16 => caused_by_kernel(
-            "another user of the connection manager listens there already",
-            "A kernel service holds the same service id on the device.",
+            "the kernel or the device says that it is busy",
+            "Possible: a kernel service listens there already.",
             "rdma resource show cm_id; dmesg",
         ),
         12 => caused_by_kernel("no memory for the listener", "", "free -m; dmesg"),
