@@ -2,7 +2,7 @@
 
 mod common;
 
-use cmshim_core::pool::{Book, Job, Scope, Settings, Taken};
+use cmshim_core::pool::{Book, ChannelPtr, Job, Pair, Scope, Settings, Taken};
 use common::{book, bundle, CONTEXT};
 use std::time::{Duration, Instant};
 
@@ -13,6 +13,10 @@ fn settings() -> Settings {
     }
 }
 
+fn pair(receive: usize, send: usize) -> Pair {
+    [ChannelPtr(receive), ChannelPtr(send)]
+}
+
 /// The pairs that bundles were made on, and those that were closed.
 fn keep(book: &mut Book<u32>, now: Instant) -> (Vec<usize>, Vec<usize>) {
     let (mut made, mut closed) = (Vec::new(), Vec::new());
@@ -21,7 +25,7 @@ fn keep(book: &mut Book<u32>, now: Instant) -> (Vec<usize>, Vec<usize>) {
             Job::Wait(_) => return (made, closed),
             Job::Drop { flight, .. } | Job::Probe { flight, .. } => book.end(flight),
             Job::Close { flight, pairs } => {
-                closed.extend(pairs.iter().map(|p| p[0]));
+                closed.extend(pairs.iter().map(|p| p[0].0));
                 book.end(flight);
             }
             Job::Make {
@@ -35,7 +39,7 @@ fn keep(book: &mut Book<u32>, now: Instant) -> (Vec<usize>, Vec<usize>) {
                     book.failed(flight, now);
                     continue;
                 }
-                made.push(pair[0]);
+                made.push(pair[0].0);
                 assert_eq!(book.finish(flight, 1), None);
             }
         }
@@ -51,7 +55,7 @@ fn a_bundle_is_made_once_its_channels_are_open() {
     assert_eq!(keep(&mut book, now).0.len(), 0, "no channel, no bundle");
     assert_eq!(book.lacks_pairs(&bundle(), now), 2);
     assert!(!book.add_pairs(&bundle(), now, Vec::new()));
-    assert!(book.add_pairs(&bundle(), now, vec![[1, 2], [3, 4]]));
+    assert!(book.add_pairs(&bundle(), now, vec![pair(1, 2), pair(3, 4)]));
     assert_eq!(keep(&mut book, now).0.len(), 2);
     assert_eq!(book.lacks_pairs(&bundle(), now), 0, "nothing taken yet");
     assert!(matches!(book.take(&bundle(), now), Taken::Hit { .. }));
@@ -68,9 +72,9 @@ fn channels_go_with_their_device_and_when_nobody_wants_them() {
         let (mut book, now) = (book(settings()), Instant::now());
         book.created(&bundle(), now);
         book.created(&bundle(), now);
-        book.add_pairs(&bundle(), now, vec![[1, 2]]);
+        book.add_pairs(&bundle(), now, vec![pair(1, 2)]);
         let evicted = book.evict(scope);
-        assert_eq!(evicted.pairs, [[1, 2]]);
+        assert_eq!(evicted.pairs, [pair(1, 2)]);
         assert!(book.busy(Scope::Context(CONTEXT)), "until they are closed");
         book.end(evicted.flight);
         assert!(!book.holds_any());
@@ -78,7 +82,7 @@ fn channels_go_with_their_device_and_when_nobody_wants_them() {
     let (mut book, now) = (book(settings()), Instant::now());
     book.created(&bundle(), now);
     book.created(&bundle(), now);
-    book.add_pairs(&bundle(), now, vec![[1, 2], [3, 4], [5, 6]]);
+    book.add_pairs(&bundle(), now, vec![pair(1, 2), pair(3, 4), pair(5, 6)]);
     assert_eq!(keep(&mut book, now).0.len(), 2);
     let mut closed = Vec::new();
     for period in 1..3 {
@@ -100,6 +104,6 @@ fn completion_queues_count_against_the_device_too() {
     };
     let (mut book, now) = (book(tight), Instant::now());
     book.created(&bundle(), now);
-    book.add_pairs(&bundle(), now, (0..10).map(|n| [n, n]).collect());
+    book.add_pairs(&bundle(), now, (0..10).map(|n| pair(n, n)).collect());
     assert_eq!(keep(&mut book, now).0.len(), 2, "4 % of 100 are four");
 }

@@ -2,7 +2,7 @@
 
 mod common;
 
-use cmshim_core::pool::{Book, Front, Job, Key, Miss, Scope, Settings, Taken, QPT_UC};
+use cmshim_core::pool::{Book, ChannelPtr, Front, Job, Key, Miss, Scope, Settings, Taken, QPT_UC};
 use common::{bundle, key, CONTEXT, CQ, PD};
 use std::sync::Arc;
 use std::time::Instant;
@@ -59,7 +59,11 @@ fn fill(book: &mut Book<u32>, wanted: &Key, now: Instant, next: &mut u32) -> Vec
         book.created(wanted, now);
     }
     if book.lacks_pairs(wanted, now) > 0 {
-        book.add_pairs(wanted, now, vec![[1, 2], [3, 4]]);
+        book.add_pairs(
+            wanted,
+            now,
+            vec![[1, 2].map(ChannelPtr), [3, 4].map(ChannelPtr)],
+        );
     }
     let mut made = Vec::new();
     loop {

@@ -309,7 +309,7 @@ unsafe fn bundle_of(
 }
 
 /// # Safety
-/// `id` is null or valid, `attr` null or whole.
+/// `id` is null or valid, `attr` null or whole; `key` is of this call.
 unsafe fn created(
     shim: &'static Shim,
     ended: Ended,
@@ -318,7 +318,8 @@ unsafe fn created(
     attr: *const IbvQpInitAttr,
 ) {
     if let Some(key) = key {
-        bundle::ends(shim, &key, ended.failed.is_none());
+        // SAFETY: the key's context is that of the id, which keeps its device open and is alive until its call returns.
+        unsafe { bundle::ends(shim, &key, ended.failed.is_none()) };
     }
     // SAFETY: as promised by the caller.
     let Some(cm) = (unsafe { id.as_ref() }) else {

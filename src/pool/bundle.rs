@@ -2,7 +2,7 @@
 //! receives, the same for sends, and then the queue pair (`ucma_create_cqs`, librdmacm/cma.c). All of
 //! them lie ready together, and the calls that librdmacm makes inside rdma_create_qp get them in turn.
 
-use super::{abi_caps, caps, channel, enabled, evict, ring, Own, Ready};
+use super::{abi_caps, caps, channel, enabled, evict, ring, CqPtr, Own, Ready};
 use crate::abi::cm::RdmaCmId;
 use crate::abi::verbs::{IbvCompChannel, IbvContext, IbvCq, IbvPd, IbvQp, IbvQpInitAttr};
 use crate::process::shim;
@@ -143,7 +143,7 @@ fn served(shim: &Shim, frame: usize, key: Key, ready: Ready) -> Option<Now> {
     }
     // From here on they are the program's: what stands on them later is none of the pool's business.
     super::state().with(shim, |book| {
-        own.cqs.into_iter().for_each(|cq| book.cq(cq));
+        own.cqs.into_iter().for_each(|cq| book.cq(cq.0));
     });
     Some(Now::Served {
         frame,
@@ -162,7 +162,7 @@ pub fn next_channel(context: *const IbvContext) -> Option<*mut IbvCompChannel> {
             Piece::SendChannel => (own.channels[1], Piece::SendCq),
             _ => return None,
         };
-        (key.context == context as usize).then_some((at as *mut IbvCompChannel, after))
+        (key.context == context as usize).then_some((channel::at(at), after))
     })
     .inspect(|_| channel::handed_out())
 }
@@ -183,9 +183,9 @@ pub fn next_cq(
         };
         let same = key.context == context as usize
             && u32::try_from(entries) == Ok(wanted)
-            && channel as usize == own.channels[side]
+            && std::ptr::eq(channel, channel::at(own.channels[side]))
             && vector == 0;
-        let cq = own.cqs[side] as *mut IbvCq;
+        let cq = own.cqs[side].at();
         same.then(|| {
             // SAFETY: the completion queue is this call's alone until it returns.
             unsafe { (*cq).cq_context = user };
@@ -204,7 +204,7 @@ pub unsafe fn next_qp(pd: *const IbvPd, attr: *mut IbvQpInitAttr) -> Option<*mut
     take(|key, ready, own, next| {
         let same = next == Piece::QueuePair
             && key.pd == pd as usize
-            && own.cqs == [attr.recv_cq as usize, attr.send_cq as usize]
+            && own.cqs.map(CqPtr::at) == [attr.recv_cq, attr.send_cq]
             && key.srq == attr.srq as usize
             && key.qp_type == attr.qp_type
             && key.caps == caps(&attr.cap)
@@ -276,7 +276,7 @@ fn drop_rest(shim: &Shim) {
     }
     for (piece, cq) in [(Piece::ReceiveCq, own.cqs[0]), (Piece::SendCq, own.cqs[1])] {
         if left(piece) {
-            super::state().with(shim, |book| book.cq_gone(cq));
+            super::state().with(shim, |book| book.cq_gone(cq.0));
             // SAFETY: it was not handed out; the queue pair on it is destroyed, as it comes after it.
             unsafe { evict::destroy_cq(cq) };
         }
@@ -293,7 +293,10 @@ fn drop_rest(shim: &Shim) {
 }
 
 /// The call that `begins` gave a key for is over.
-pub fn ends(shim: &'static Shim, key: &Key, worked: bool) {
+///
+/// # Safety
+/// The key's context, that of the call's id, is still open.
+pub unsafe fn ends(shim: &'static Shim, key: &Key, worked: bool) {
     let was_miss = missed();
     drop_rest(shim);
     set(Now::Nothing);
@@ -310,7 +313,8 @@ pub fn ends(shim: &'static Shim, key: &Key, worked: bool) {
     });
     let context = key.context as *mut IbvContext;
     let pairs: Vec<Pair> = (0..lacking.min(PAIRS_AT_ONCE))
-        .map_while(|_| channel::open_pair(context))
+        // SAFETY: as promised by the caller.
+        .map_while(|_| unsafe { channel::open_pair(context) })
         .collect();
     if pool.with(shim, |book| book.add_pairs(key, now, pairs)) {
         ring(shim, now);

@@ -5,7 +5,7 @@
 
 use crate::abi::verbs::{IbvCompChannel, IbvContext};
 use crate::{real, sys};
-use cmshim_core::pool::Pair;
+use cmshim_core::pool::{ChannelPtr, Pair};
 use libc::c_int;
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -22,9 +22,14 @@ static INODE: [AtomicU64; 2] = [AtomicU64::new(0), AtomicU64::new(0)];
 
 /// Opens a pair, out of the way of the program's descriptors; `None` if that cannot be, if the program
 /// has half of those that it may have, or if our share is taken.
-pub fn open_pair(context: *mut IbvContext) -> Option<Pair> {
-    let first = open_high(context)?;
-    let Some(second) = open_high(context) else {
+///
+/// # Safety
+/// The context is open during the call.
+pub unsafe fn open_pair(context: *mut IbvContext) -> Option<Pair> {
+    // SAFETY: as promised by the caller.
+    let first = unsafe { open_high(context) }?;
+    // SAFETY: as promised by the caller.
+    let Some(second) = (unsafe { open_high(context) }) else {
         // SAFETY: made above, and nobody has it yet.
         unsafe { close(first) };
         return None;
@@ -32,13 +37,15 @@ pub fn open_pair(context: *mut IbvContext) -> Option<Pair> {
     Some([first, second])
 }
 
-fn open_high(context: *mut IbvContext) -> Option<usize> {
+/// # Safety
+/// As `open_pair`.
+unsafe fn open_high(context: *mut IbvContext) -> Option<ChannelPtr> {
     let limit = descriptor_limit();
     if (OURS.load(Ordering::Relaxed) + 1) * SHARE > limit {
         return None;
     }
     let open = real::ibv_create_comp_channel()?;
-    // SAFETY: the context of the program's id, which is open during its call.
+    // SAFETY: as promised by the caller.
     let channel = unsafe { open(context) };
     if channel.is_null() {
         return None;
@@ -53,9 +60,9 @@ fn open_high(context: *mut IbvContext) -> Option<usize> {
     // SAFETY: the real library just made it, and nobody has it yet.
     unsafe {
         if fd < least && move_to(channel, least) {
-            return Some(channel as usize);
+            return Some(ChannelPtr(channel as usize));
         }
-        close(channel as usize);
+        close(ChannelPtr(channel as usize));
     }
     None
 }
@@ -80,12 +87,17 @@ fn inode(fd: c_int) -> [u64; 2] {
     }
 }
 
+/// The channel itself, to be followed only while the pool has it.
+pub fn at(channel: ChannelPtr) -> *mut IbvCompChannel {
+    channel.0 as *mut IbvCompChannel
+}
+
 /// Gives the channel the lowest free number; false if it is not what it was, or no number is free.
 ///
 /// # Safety
 /// The channel is alive and belongs to the pool.
-pub unsafe fn bring_down(channel: usize) -> bool {
-    let channel = channel as *mut IbvCompChannel;
+pub unsafe fn bring_down(channel: ChannelPtr) -> bool {
+    let channel = at(channel);
     // SAFETY: as promised by the caller.
     unsafe { is_own(channel) && move_to(channel, 0) }
 }
@@ -134,9 +146,9 @@ unsafe fn is_own(channel: *const IbvCompChannel) -> bool {
 ///
 /// # Safety
 /// It is alive, belongs to the pool, is not used any more, and no completion queue stands on it.
-pub unsafe fn close(channel: usize) {
+pub unsafe fn close(channel: ChannelPtr) {
     OURS.fetch_sub(1, Ordering::Relaxed);
-    let at = channel as *mut IbvCompChannel;
+    let at = at(channel);
     // SAFETY: the channel is alive, as promised by the caller, until the last of these calls.
     unsafe {
         if !is_own(at) {
@@ -151,7 +163,7 @@ pub unsafe fn close(channel: usize) {
 
 /// # Safety
 /// As `close`, for each of them.
-pub unsafe fn close_all(channels: impl IntoIterator<Item = usize>) {
+pub unsafe fn close_all(channels: impl IntoIterator<Item = ChannelPtr>) {
     for channel in channels {
         // SAFETY: as promised by the caller, each is closed once.
         unsafe { close(channel) };

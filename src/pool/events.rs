@@ -1,7 +1,7 @@
 //! Events that concern the pool: a device that goes away, and asynchronous events of ready ones.
 
 use super::counts::increment;
-use super::{enabled, evict, recycle};
+use super::{enabled, evict, recycle, CqPtr};
 use crate::abi::cm::RdmaCmEvent;
 use crate::abi::verbs::{async_event, IbvAsyncEvent, IbvContext};
 use crate::process::shim::Shim;
@@ -51,7 +51,10 @@ pub unsafe fn asynchronous(
     let element = e.element as usize;
     let ours = match e.event_type {
         async_event::CQ_ERR => pool.with(shim, |book| {
-            book.any(|item| item.own.is_some_and(|own| own.cqs.contains(&element)))
+            book.any(|item| {
+                item.own
+                    .is_some_and(|own| own.cqs.contains(&CqPtr(element)))
+            })
         }),
         kind => async_event::is_qp(kind) && pool.with(shim, |book| book.any(|i| i.qp == element)),
     };

@@ -1,8 +1,8 @@
 //! Ready ones go: before an object that they stand on, with their device, or because memory ran out.
 
 use super::counts::increment;
-use super::{channel, enabled, Pool, Ready, AT_EXIT};
-use crate::abi::verbs::{IbvCq, IbvQp};
+use super::{channel, enabled, CqPtr, Pool, Ready, AT_EXIT};
+use crate::abi::verbs::IbvQp;
 use crate::process::shim::Shim;
 use crate::real;
 use crate::sys::lock::lock;
@@ -135,9 +135,9 @@ pub unsafe fn destroy_qp(qp: *mut IbvQp) {
 ///
 /// # Safety
 /// It is alive, belongs to the pool, is not used any more, and no queue pair stands on it.
-pub unsafe fn destroy_cq(cq: usize) {
+pub(super) unsafe fn destroy_cq(cq: CqPtr) {
     if let Some(real) = real::ibv_destroy_cq() {
         // SAFETY: as promised by the caller.
-        unsafe { real(cq as *mut IbvCq) };
+        unsafe { real(cq.at()) };
     }
 }

@@ -1,14 +1,12 @@
 //! The keeper's part: makes ahead, and gives back what nobody needs.
 
 use super::counts::increment;
-use super::{abi_caps, caps, channel, enabled, evict, recycle, Own, Ready};
-use crate::abi::verbs::{
-    IbvCompChannel, IbvContext, IbvCq, IbvDeviceAttr, IbvPd, IbvQpInitAttr, IbvSrq,
-};
+use super::{abi_caps, caps, channel, enabled, evict, recycle, CqPtr, Own, Ready};
+use crate::abi::verbs::{IbvContext, IbvDeviceAttr, IbvPd, IbvQpInitAttr, IbvSrq};
 use crate::process::shim::Shim;
 use crate::real;
 use crate::sys::guard;
-use cmshim_core::pool::{Book, Job, Key, Pair};
+use cmshim_core::pool::{Book, ChannelPtr, Job, Key, Pair};
 use std::mem::MaybeUninit;
 use std::ptr::null_mut;
 use std::sync::atomic::Ordering;
@@ -68,7 +66,8 @@ pub fn work(shim: &'static Shim) -> Option<Instant> {
 
 fn make(shim: &'static Shim, flight: u64, key: &Key, measure: bool, pair: Option<Pair>) {
     let pool = super::state();
-    let made = if measure && !room(shim, key) {
+    // SAFETY: the flight holds back the end of the key's context.
+    let made = if measure && !unsafe { room(shim, key) } {
         // SAFETY: the job brought the channels, and nothing stands on them.
         unsafe { channel::close_all(pair.into_iter().flatten()) };
         Err(0)
@@ -95,13 +94,16 @@ fn make(shim: &'static Shim, flight: u64, key: &Key, measure: bool, pair: Option
 }
 
 /// Asks the device for its limits. False if the pool may have none of it.
-fn room(shim: &Shim, key: &Key) -> bool {
+///
+/// # Safety
+/// The context of the key is open during the call.
+unsafe fn room(shim: &Shim, key: &Key) -> bool {
     let Some(query) = real::ibv_query_device() else {
         return false;
     };
     let context = key.context as *mut IbvContext;
     let mut attr = MaybeUninit::<IbvDeviceAttr>::zeroed();
-    // SAFETY: the flight holds back the context's end, and `attr` is as large as the header's
+    // SAFETY: the context is open, as promised by the caller, and `attr` is as large as the header's
     // structure (tested) and valid when zeroed.
     let device = unsafe {
         if query(context, attr.as_mut_ptr()) != 0 {
@@ -122,7 +124,7 @@ fn room(shim: &Shim, key: &Key) -> bool {
 unsafe fn create(key: &Key, pair: Option<Pair>) -> Result<Ready, i32> {
     let Some(channels) = pair else {
         // SAFETY: as promised by the caller.
-        return unsafe { create_qp(key, key.recv_cq, key.send_cq, None) };
+        return unsafe { create_qp(key, CqPtr(key.recv_cq), CqPtr(key.send_cq), None) };
     };
     // SAFETY: as promised by the caller; the channels are the pool's own.
     unsafe {
@@ -145,39 +147,31 @@ unsafe fn create(key: &Key, pair: Option<Pair>) -> Result<Ready, i32> {
 ///
 /// # Safety
 /// The context of the key is open, and the channel alive.
-unsafe fn create_cq(key: &Key, entries: u32, channel: usize) -> Result<usize, i32> {
+unsafe fn create_cq(key: &Key, entries: u32, channel: ChannelPtr) -> Result<CqPtr, i32> {
     let real = real::ibv_create_cq().ok_or(libc::ENOSYS)?;
     let entries = i32::try_from(entries).map_err(|_| libc::EINVAL)?;
     let context = key.context as *mut IbvContext;
     // SAFETY: as promised by the caller.
-    let cq = unsafe {
-        real(
-            context,
-            entries,
-            null_mut(),
-            channel as *mut IbvCompChannel,
-            0,
-        )
-    };
+    let cq = unsafe { real(context, entries, null_mut(), channel::at(channel), 0) };
     if cq.is_null() {
         return Err(guard::errno());
     }
-    Ok(cq as usize)
+    Ok(CqPtr(cq as usize))
 }
 
 /// # Safety
 /// The objects of the key are alive during the call, and the completion queues.
 unsafe fn create_qp(
     key: &Key,
-    receive: usize,
-    send: usize,
+    receive: CqPtr,
+    send: CqPtr,
     own: Option<Own>,
 ) -> Result<Ready, i32> {
     let real = real::ibv_create_qp().ok_or(libc::ENOSYS)?;
     let mut attr = IbvQpInitAttr {
         qp_context: null_mut(),
-        send_cq: send as *mut IbvCq,
-        recv_cq: receive as *mut IbvCq,
+        send_cq: send.at(),
+        recv_cq: receive.at(),
         srq: key.srq as *mut IbvSrq,
         cap: abi_caps(&key.caps),
         qp_type: key.qp_type,

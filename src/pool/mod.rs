@@ -16,7 +16,7 @@ mod probe;
 pub mod recycle;
 mod threads;
 
-use crate::abi::verbs::{IbvQp, IbvQpCap};
+use crate::abi::verbs::{IbvCq, IbvQp, IbvQpCap};
 use crate::process::feature::Feature;
 use crate::process::keeper;
 use crate::process::per_process::PerProcess;
@@ -68,7 +68,17 @@ pub struct Ready {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Own {
     channels: Pair,
-    cqs: [usize; 2],
+    cqs: [CqPtr; 2],
+}
+
+/// Address of a completion queue of the pool.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct CqPtr(usize);
+
+impl CqPtr {
+    fn at(self) -> *mut IbvCq {
+        self.0 as *mut IbvCq
+    }
 }
 
 impl Ready {

@@ -44,10 +44,9 @@ pub unsafe fn parks(shim: &'static Shim, qp: *mut IbvQp, record: Option<&QpRecor
     let Some(leaving) = pool.with(shim, |book| book.leaves(qp as usize, asked)) else {
         return false;
     };
-    // SAFETY: the program gave it up, and nobody else has it yet.
     let id = record.and_then(|r| r.id).map_or(0, |id| id.0);
     let now = Instant::now();
-    // SAFETY: as above.
+    // SAFETY: alive, as promised by the caller; the program gave it up, and nobody else has it yet.
     let parked = unsafe { to_rest(qp) };
     let parked = pool.with(shim, |book| {
         if !parked {

@@ -4,7 +4,11 @@ use super::{Key, Miss};
 use std::time::Instant;
 
 /// Two completion channels that wait for a bundle, by address: for receives and for sends.
-pub type Pair = [usize; 2];
+pub type Pair = [ChannelPtr; 2];
+
+/// Address of a completion channel of the pool: a name here, followed only by who was given it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ChannelPtr(pub usize);
 
 /// Which ones are to go.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

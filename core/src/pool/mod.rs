@@ -13,7 +13,7 @@ mod recycle;
 mod stock;
 mod work;
 
-pub use answers::{Evicted, Job, Pair, Scope, Taken};
+pub use answers::{ChannelPtr, Evicted, Job, Pair, Scope, Taken};
 pub use book::Book;
 pub use front::{Front, Packed};
 pub use key::{Caps, Key, Miss, QPT_RC, QPT_UC};
