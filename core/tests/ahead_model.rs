@@ -276,6 +276,10 @@ fn threads_share_a_queue() {
         for _ in 0..4 {
             scope.spawn(|| {
                 let mut last = [None; IDS as usize];
+                // Whoever takes all at once would leave nothing to void.
+                while voided.load(Ordering::Relaxed) == 0 {
+                    std::thread::yield_now();
+                }
                 loop {
                     let ended = done.load(Ordering::Acquire);
                     match queue.pop() {

@@ -2,7 +2,8 @@
 # Starts the guests, follows what they tell and counts. Sourced after guest.sh and plan.sh.
 #
 # Each guest appends to .events (two guests: .eventsa and .eventsb) in its log directory, also a pulse every few seconds. It is
-# ended when neither its console nor its events tell anything new, or when its tests do not end. Tests without a result are failures.
+# ended when its events tell nothing new (while it boots: its console), or when its tests do not end. What has no result then is
+# played once more in a new guest, which is counted; tests without a result are failures.
 
 PASSED=0 FAILED=0 SKIPPED=0
 LAB_TTY=no
@@ -21,6 +22,7 @@ declare -A STATUS=() # TOPOLOGY/NAME -> worst exit status so far
 declare -A ENDS=()   # TOPOLOGY/NAME -> how many sides have ended it
 declare -A STARTED=() # TOPOLOGY/NAME -> yes once it began
 declare -A WHY=()    # TOPOLOGY -> what happened to its guest
+declare -A AGAIN=()  # TOPOLOGY -> yes once its guest was started a second time, now while that is to come
 WIRE=''
 
 sides_of() { if [ "$1" = two-guests ]; then echo "a b"; else echo one; fi; }
@@ -39,6 +41,7 @@ watch_all() { # TOPOLOGY...
         still=()
         for topology in "${running[@]}"; do
             if step "$topology"; then still+=("$topology"); else close_topology "$topology"; fi
+            [ "${AGAIN[$topology]:-}" != now ] || { AGAIN[$topology]=yes; waiting+=("$topology"); }
         done
         running=("${still[@]}")
         sleep 0.3
@@ -85,10 +88,11 @@ step() {
 
 check_silence() { # TOPOLOGY SIDE
     local key=$1:$2 limit=${LAB_STILL:-300} size
+    # A kernel that hangs may go on complaining of it: once the guest is up, only its events count.
     size=$(stat -c %s "$LOGS/$1/.console$(suffix_of "$2")")
-    [ "$size" = "${SIZE[$key]}" ] || SIZE[$key]=$size HEARD[$key]=$SECONDS
+    [ "${UP[$key]}" = yes ] || [ "$size" = "${SIZE[$key]}" ] || SIZE[$key]=$size HEARD[$key]=$SECONDS
     if [ $((SECONDS - HEARD[$key])) -gt "$limit" ]; then
-        WHY[$1]="the guest hung: its console and its events have stood still for $limit s"
+        WHY[$1]="the guest hung: nothing new came from it for $limit s"
     elif [ "${UP[$key]}" = yes ] &&
         [ $((SECONDS - MOVED[$key])) -gt $((limit + BUSY[$key] * ${LAB_PATIENCE:-5} * SLOW[$key] / 100)) ]; then
         WHY[$1]="the guest lives, but no test has begun or ended for $((SECONDS - MOVED[$key])) s"
@@ -178,11 +182,34 @@ close_topology() {
     done <"$dir/.plan"
     [ "${#missing[@]}" -gt 0 ] || return 0
     for side in $(sides_of "$topology"); do explain_end "$topology" "$(suffix_of "$side")"; done
+    if [ -z "${AGAIN[$topology]:-}" ]; then
+        play_again "$topology" "${missing[@]}"
+        return
+    fi
     for name in "${missing[@]}"; do
         FAILED=$((FAILED + 1))
         if [ -n "${STARTED[$topology/$name]:-}" ]; then word="no result"; else word="not run"; fi
         line FAIL "$topology" "$name" 99 - "$word: ${WHY[$topology]:-the guest ended early}"
     done
+}
+
+# A guest that is gone is no test's fault, or it is gone again: what has no result is played once more.
+play_again() { # TOPOLOGY NAME...
+    local topology=$1 dir=$LOGS/$1 name rest side
+    shift
+    echo "lab: $topology: ${WHY[$topology]:-the guest ended early}; its $# tests without a result once more in a new one" >>"$dir/.retries"
+    for name in "$@"; do
+        unset "ENDS[$topology/$name]" "STATUS[$topology/$name]" "STARTED[$topology/$name]"
+    done
+    while read -r name rest; do
+        case " $* " in *" $name "*) printf '%s %s\n' "$name" "$rest" ;; esac
+    done <"$dir/.plan" >"$dir/.plan.again"
+    mv "$dir/.plan.again" "$dir/.plan"
+    for side in $(sides_of "$topology"); do
+        mv "$dir/.console$(suffix_of "$side")" "$dir/.console$(suffix_of "$side").first"
+    done
+    unset "WHY[$topology]"
+    AGAIN[$topology]=now
 }
 
 explain_end() { # TOPOLOGY SIDE

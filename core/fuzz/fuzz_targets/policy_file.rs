@@ -2,7 +2,7 @@
 //! `cd core && cargo +nightly fuzz run policy_file` (seeds: tools/policy/example.toml, in core/fuzz/corpus/policy_file)
 #![no_main]
 
-use cmshim_core::tenant::{Ask, Policy};
+use cmshim_core::tenant::{ConnectionRequest, Policy};
 use libfuzzer_sys::fuzz_target;
 
 fuzz_target!(|bytes: &[u8]| {
@@ -20,7 +20,7 @@ fuzz_target!(|bytes: &[u8]| {
     let gid = bytes.first_chunk::<16>().copied();
     let peers = gid.into_iter().flat_map(|a| [a.into(), [a[0], a[1], a[2], a[3]].into()]);
     for peer in peers.map(Some).chain([None]) {
-        let ask = Ask { peer, scope: 1, local: peer, port: 7471, pkey: Some(0xffff), gid };
+        let ask = ConnectionRequest { peer, scope: 1, local: peer, port: 7471, pkey: Some(0xffff), gid };
         let verdict = policy.incoming(&ask);
         let trace = policy.trace_incoming(&ask);
         let decides = trace.last().filter(|step| step.fails.is_none());
