@@ -449,15 +449,8 @@ fn without_a_policy_the_setting_decides() {
     let dir = Directory::new("without");
     let share = dir.share("/etc/policy");
     let mut closed = current(None, &share);
-    let decide = |current: &Current| {
-        weigh(
-            current,
-            Some(&share),
-            Direction::In,
-            &from("10.9.0.1"),
-            true,
-        )
-    };
+    let request = from("10.9.0.1");
+    let decide = |current: &Current| weigh(current, Some(&share), Direction::In, &request, true);
     assert_eq!(code(&decide(&closed)), Some(Code::Unreadable));
     closed.allow_without = true;
     assert_eq!(code(&decide(&closed)), None);

@@ -77,9 +77,6 @@ fn verbs_members_stand_where_the_headers_put_them() {
             qp_context = qp_context, send_cq = send_cq, recv_cq = recv_cq, srq = srq, cap = cap, qp_type = qp_type,
             sq_sig_all = sq_sig_all,
         }
-        IbvQpAttr = c::ibv_qp_attr {
-            qp_state = qp_state, cur_qp_state = cur_qp_state, rq_psn = rq_psn, sq_psn = sq_psn,
-        }
         IbvAsyncEvent = c::ibv_async_event { element = element, event_type = event_type }
         IbvDeviceAttr = c::ibv_device_attr {
             max_qp = max_qp, max_qp_wr = max_qp_wr, max_sge = max_sge, max_cq = max_cq,
@@ -105,7 +102,7 @@ fn what_the_reuse_probe_works_with_is_that_of_the_headers() {
     same_offset!(
         IbvAhAttr = c::ibv_ah_attr { dgid = grh, dlid = dlid, is_global = is_global, port_num = port_num }
         IbvQpAttr = c::ibv_qp_attr {
-            qp_state = qp_state, path_mtu = path_mtu, dest_qp_num = dest_qp_num, ah_attr = ah_attr,
+            qp_state = qp_state, cur_qp_state = cur_qp_state, path_mtu = path_mtu, rq_psn = rq_psn, sq_psn = sq_psn, dest_qp_num = dest_qp_num, ah_attr = ah_attr,
             max_rd_atomic = max_rd_atomic, max_dest_rd_atomic = max_dest_rd_atomic, min_rnr_timer = min_rnr_timer,
             port_num = port_num, timeout = timeout, retry_cnt = retry_cnt, rnr_retry = rnr_retry,
         }
